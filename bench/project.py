@@ -1,0 +1,1 @@
+"""The small Python package that the demo and the tests work on."""
