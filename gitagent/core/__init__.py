@@ -1,0 +1,1 @@
+"""What should happen: frozen values, literal tables, pure functions."""

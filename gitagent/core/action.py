@@ -1,0 +1,134 @@
+"""What ``decide`` can ask for. Each is enacted with compare-and-swap."""
+
+from dataclasses import dataclass
+
+from gitagent.core.agent import Agent
+from gitagent.core.candidate import Candidate
+from gitagent.core.settings import Check
+from gitagent.core.submission import Submission
+from gitagent.core.task import Outcome, TaskFile, TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Append ``new`` to the chain of a task whose record is still ``old``."""
+
+    old: TaskRecord | None
+    new: TaskRecord
+    message: str  # what happened, in words
+
+
+@dataclass(frozen=True, slots=True)
+class StartAttempt:
+    """Record ``new`` (state running), then start a worker."""
+
+    old: TaskRecord | None
+    new: TaskRecord
+    task: TaskFile
+    agent: Agent
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopAttempt:
+    """Stop a live worker; its result arrives with this outcome."""
+
+    task: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverAttempt:
+    """Find what an attempt of an earlier daemon left behind, and account for it."""
+
+    record: TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Create a submission; creating it again is no change."""
+
+    submission: Submission
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSubmission:
+    """Append ``new`` to the chain of a submission whose record is still ``old``."""
+
+    old: Submission
+    new: Submission
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Make the candidate of a submission on the current target."""
+
+    submission: Submission
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartRun:
+    """Run one check on one candidate."""
+
+    submission: str
+    candidate: Candidate
+    check: Check
+    key: str
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopRuns:
+    """Stop every run of a submission; a stopped run leaves no receipt."""
+
+    submission: str
+
+
+@dataclass(frozen=True, slots=True)
+class Land:
+    """Build the landing commit, record it, and advance the target."""
+
+    submission: Submission
+    candidate: Candidate
+    record: TaskRecord | None  # of the task whose file moves to done/
+
+
+@dataclass(frozen=True, slots=True)
+class MoveDone:
+    """Move the file of a task that is done, and had nothing to land, to done/."""
+
+    record: TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PushTarget:
+    """Push the target to ``lander.push``."""
+
+    submissions: tuple[Submission, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Move settled records to ``refs/gitagent/archive/<yyyy-mm>``."""
+
+    month: str
+    refs: tuple[tuple[str, str], ...]  # (ref, record commit)
+
+
+Action = (
+    WriteTask
+    | StartAttempt
+    | StopAttempt
+    | RecoverAttempt
+    | Submit
+    | WriteSubmission
+    | Prepare
+    | StartRun
+    | StopRuns
+    | Land
+    | MoveDone
+    | PushTarget
+    | Archive
+)

@@ -1,0 +1,26 @@
+"""Agent definitions: which program does a task, and what it may do."""
+
+from dataclasses import dataclass
+
+BACKENDS = ("shell", "command", "model", "claude", "codex", "opencode", "aider", "acp")
+AVAILABLE = frozenset({"shell", "command"})  # those that this release can run
+
+GRANTS = ("write", "shell", "start_task", "remember", "network")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """``.agent/agents/<name>.md``; ``shell`` exists without a file."""
+
+    name: str
+    backend: str  # one of BACKENDS
+    argv: tuple[str, ...] = ()  # for backend "command"
+    model: str = ""
+    tools: tuple[str, ...] = ()  # empty: all that the grants allow
+    paths: tuple[str, ...] = ()  # globs its results may touch; empty: all
+    network: tuple[str, ...] = ()  # "host:port"
+    may: tuple[str, ...] = ("write", "shell")  # grants, of GRANTS
+    instructions: str = ""
+
+
+SHELL = Agent(name="shell", backend="shell")

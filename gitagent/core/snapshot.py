@@ -1,0 +1,74 @@
+"""Everything that ``decide`` may know: one read of Git and of this daemon."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitagent.core.agent import Agent
+from gitagent.core.candidate import Candidate, Range
+from gitagent.core.receipt import Receipt
+from gitagent.core.settings import Settings
+from gitagent.core.submission import Submission
+from gitagent.core.task import Attempt, Refusal, TaskFile, TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target ref and what its commit says."""
+
+    ref: str
+    commit: str | None  # None: no commits yet
+    tree: str | None = None
+    config: str | None = None  # blob of the settings in force
+    problem: str | None = None  # why the committed settings cannot be used
+    direct: tuple[str, ...] = ()  # commits that got past the lander, newest first
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """How an attempt ended, as the worker reports it to the loop."""
+
+    task: str
+    attempt: Attempt  # with ended, outcome, tip and reason filled in
+    start: str  # commit the attempt's work began from
+    changed: bool  # whether its tip is something the target does not have
+    output: str = ""  # tail of its output, for the next attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What runs inside this daemon; empty after a restart."""
+
+    attempts: frozenset[str] = frozenset()  # tasks with a worker or one that ended
+    ended: tuple[AttemptEnd, ...] = ()  # not yet accounted for
+    runs: frozenset[tuple[str, int]] = frozenset()  # (check key, run) under way
+    candidates: Mapping[str, Candidate] = field(default_factory=dict)  # by submission
+    ranges: Mapping[str, Range] = field(default_factory=dict)  # by submission
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What this machine offers."""
+
+    sandbox: str | None = None  # why no sandbox can be had; None: usable
+    environment: str = ""  # digest of what a check's result may depend on
+    full: str | None = None  # why nothing can be started for want of disk space
+    boot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent view; two equal snapshots give the same actions."""
+
+    target: Target
+    settings: Settings | None  # None: none ever parsed
+    tasks: Mapping[str, TaskFile] = field(default_factory=dict)
+    refused: tuple[Refusal, ...] = ()
+    finished: frozenset[str] = frozenset()  # ids under .agent/tasks/done
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    records: Mapping[str, TaskRecord] = field(default_factory=dict)
+    submissions: Mapping[str, Submission] = field(default_factory=dict)
+    offered: tuple[tuple[str, str], ...] = ()  # (ref, object) under lander.submit
+    landed: frozenset[str] = frozenset()  # open submissions whose commit is on target
+    receipts: Mapping[str, tuple[Receipt, ...]] = field(default_factory=dict)  # by key
+    live: Live = field(default_factory=Live)
+    machine: Machine = field(default_factory=Machine)

@@ -1,0 +1,178 @@
+"""The life of a task: its file, its states, its record.
+
+A task is a committed file. Its record says how far it has come; the file says what
+is wanted. Wherever the two disagree (the file was amended or deleted), the file wins.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class TaskState(StrEnum):
+    """Where a task stands; what is true in each state."""
+
+    WAITING = "waiting"  # nothing runs; the reason says what has to happen first
+    RUNNING = "running"  # an attempt was started and has not been accounted for
+    QUESTION = "question"  # a person has to answer before it goes on
+    SUBMITTED = "submitted"  # its work is with the lander, or waits for `land`
+    LANDED = "landed"  # its work is part of the target
+    DONE = "done"  # it ended well and there was nothing to land
+    FAILED = "failed"  # no attempt is left
+    STOPPED = "stopped"  # a person stopped it or deleted its file
+    REFUSED = "refused"  # it cannot be run as it is written, or not on this machine
+
+
+SETTLED = frozenset(
+    {
+        TaskState.LANDED,
+        TaskState.DONE,
+        TaskState.FAILED,
+        TaskState.STOPPED,
+        TaskState.REFUSED,
+    }
+)
+
+# A settled task goes on only when it is asked for anew: its file was amended or came
+# back, or a person said `gitagent task retry`. All of these lead to WAITING or, if a
+# slot is free at once, to RUNNING.
+TRANSITIONS: dict[TaskState | None, frozenset[TaskState]] = {
+    None: frozenset(
+        {TaskState.WAITING, TaskState.RUNNING, TaskState.REFUSED, TaskState.STOPPED}
+    ),
+    TaskState.WAITING: frozenset(
+        {TaskState.WAITING, TaskState.RUNNING, TaskState.REFUSED, TaskState.STOPPED}
+    ),
+    TaskState.RUNNING: frozenset(
+        {
+            TaskState.RUNNING,
+            TaskState.WAITING,
+            TaskState.QUESTION,
+            TaskState.SUBMITTED,
+            TaskState.DONE,
+            TaskState.FAILED,
+            TaskState.STOPPED,
+            TaskState.REFUSED,
+        }
+    ),
+    TaskState.QUESTION: frozenset({TaskState.WAITING, TaskState.STOPPED}),
+    TaskState.SUBMITTED: frozenset(
+        {
+            TaskState.SUBMITTED,
+            TaskState.WAITING,
+            TaskState.LANDED,
+            TaskState.FAILED,
+            TaskState.STOPPED,
+        }
+    ),
+    TaskState.LANDED: frozenset({TaskState.WAITING, TaskState.RUNNING}),
+    TaskState.DONE: frozenset({TaskState.WAITING, TaskState.RUNNING}),
+    TaskState.FAILED: frozenset(
+        {TaskState.WAITING, TaskState.RUNNING, TaskState.STOPPED}
+    ),
+    TaskState.STOPPED: frozenset({TaskState.WAITING, TaskState.RUNNING}),
+    TaskState.REFUSED: frozenset(
+        {TaskState.WAITING, TaskState.RUNNING, TaskState.STOPPED}
+    ),
+}
+
+
+class Land(StrEnum):
+    """What happens to the work of an attempt that ended well."""
+
+    AUTO = "auto"  # it is submitted
+    MANUAL = "manual"  # it waits until a person says `gitagent land <task>`
+
+
+class Outcome(StrEnum):
+    """How an attempt ended."""
+
+    OK = "ok"  # the agent ended with exit code 0
+    NOTHING = "nothing"  # the agent's return says that there is nothing to do
+    BLOCKED = "blocked"  # the agent's return says that it cannot go on
+    FAILED = "failed"  # it ended with another exit code, or its result is unusable
+    TIMEOUT = "timeout"  # it ran past its time limit
+    STOPPED = "stopped"  # a person stopped it
+    AMENDED = "amended"  # its task file changed while it ran
+    INTERRUPTED = "interrupted"  # the daemon went away; costs no retry
+    REFUSED = "refused"  # it could not be started on this machine
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """What a task file asks for. One value per (id, blob); never changes."""
+
+    id: str  # the file's stem; see ident.id_problem
+    blob: str  # object id of the file's content
+    title: str  # front matter, else first heading, else the id
+    text: str  # the body after the front matter, as written
+    agent: str | None = None  # name of an agent definition; None: worker.agent
+    kind: str | None = None
+    priority: int = 0  # higher first
+    after: tuple[str, ...] = ()  # ids that must have landed or be done
+    paths: tuple[str, ...] = ()  # globs its result may touch; empty: all
+    forbidden: tuple[str, ...] = ()  # globs its result may not touch
+    accept: tuple[str, ...] = ()  # commands that must pass on the result
+    timeout: int | None = None  # seconds; None: worker.timeout
+    retries: int | None = None  # attempts after the first; None: worker.retries
+    land: Land = Land.AUTO
+    budget: tuple[tuple[str, float], ...] = ()  # (unit, limit) pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that cannot be used, and why; it harms nothing else."""
+
+    path: str
+    reason: str  # one line: what, where (line), and the mend
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One go of a worker at a task."""
+
+    number: int  # from 1, never used twice for one task
+    blob: str  # the task blob that it read
+    base: str  # commit its worktree started from
+    started: str  # UTC, ISO 8601 with Z
+    boot: str = ""  # boot id of the machine that ran it
+    pid: int = 0  # outermost process; 0 until it is known
+    ticks: int = 0  # start time of that process in clock ticks since boot
+    ended: str = ""  # UTC; empty while it runs
+    outcome: Outcome | None = None  # None while it runs
+    exit_code: int | None = None  # of the agent; None if it was never reaped
+    tip: str = ""  # harvested commit; empty if nothing was harvested
+    reason: str = ""  # a sentence; empty if it ended well
+    log: str = ""  # blob of its whole output, up to a limit; empty while it runs
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """How far a task has come: the newest commit of ``refs/gitagent/tasks/<id>``."""
+
+    id: str
+    state: TaskState
+    blob: str  # the task blob that this state is about
+    since: str  # UTC; when the state was entered
+    title: str = ""
+    agent: str = ""
+    reason: str | None = None  # a full sentence that names who owes what
+    attempt: int = 0  # number of the newest attempt; 0: none yet
+    failures: int = 0  # attempts of this blob that cost a retry
+    attempts: tuple[Attempt, ...] = ()  # oldest first
+    branch: str | None = None  # full ref that holds the work; None: no work yet
+    tip: str | None = None  # newest harvested commit
+    submission: str | None = None  # id of the newest submission
+    feedback: str = ""  # failing output that the next attempt is given
+    request: str | None = None  # "stop" or "retry" asked for and not yet done
+    claim: str | None = None  # object id of the claim pushed to the remote
+    oid: str = field(default="", compare=False)  # record commit this was read from
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more happens unless somebody asks."""
+        return self.state in SETTLED
+
+    @property
+    def newest(self) -> Attempt | None:
+        """The newest attempt, or None before the first."""
+        return self.attempts[-1] if self.attempts else None
