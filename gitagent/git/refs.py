@@ -1,0 +1,150 @@
+"""Refs move here, by git's own compare-and-swap, and nowhere else.
+
+All updates of a call are made or none, as far as Git can promise it: a process killed
+in the middle may leave some refs moved, so nothing may rely on two moving together.
+Source: git-update-ref(1), --stdin.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gitagent.errors import Busy, GitError, LostRace, UserError
+from gitagent.git.command import Git
+from gitagent.git.text import one_line
+from gitagent.host import clock
+
+ANY: Final = "*"  # as `old`: whatever the ref is now
+
+LOCK_WAIT_S = 10.0
+
+# Without these a crash of the machine can lose a ref or leave it empty.
+DURABLE = ("-c", "core.fsync=committed,loose-object,reference")
+
+# A reflog line needs a name; without one git asks the resolver for the host's.
+_WHO = {
+    "GIT_COMMITTER_NAME": "gitagent",
+    "GIT_COMMITTER_EMAIL": "gitagent@localhost",
+}
+
+_LOCKED = re.compile(r"Unable to create '(?P<lock>[^']+\.lock)': File exists")
+_STALE = re.compile(
+    r"is at [0-9a-f]+ but expected|reference already exists"
+    r"|reference is missing but expected|unable to resolve reference"
+)
+_IN_THE_WAY = re.compile(r"'(?P<there>[^']+)' exists; cannot create '(?P<new>[^']+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class RefUpdate:
+    """One ref's move; equal ``new`` and ``old`` only verify."""
+
+    ref: str  # full name
+    new: str | None  # object id; None: delete it
+    old: str | None  # object id it has now; None: it does not exist; ANY: no matter
+
+
+def update(
+    git: Git,
+    updates: Iterable[RefUpdate],
+    message: str,
+    *,
+    wait_s: float = LOCK_WAIT_S,
+) -> None:
+    """Move all refs, or none when one of them is not at its old value.
+
+    ``message`` goes to the reflog, which is kept for branches in bare repositories
+    too. An empty list is no change.
+
+    Raises:
+        LostRace: a ref has another value than ``old``.
+        Busy: a ref stayed locked for ``wait_s`` seconds; the lock and its age are
+            named.
+        UserError: a ref such as ``a/b`` is in the way of ``a``, or the other way.
+        GitError: anything else, such as a full disk.
+    """
+    updates = tuple(updates)
+    if not updates:
+        return
+    wait_ms = int(wait_s * 1000)
+    branches = any(change.ref.startswith("refs/heads/") for change in updates)
+    try:
+        git.run(
+            *DURABLE,
+            "-c",
+            f"core.filesRefLockTimeout={wait_ms}",
+            "-c",
+            f"core.packedRefsTimeout={wait_ms}",
+            "update-ref",
+            *(("--create-reflog",) if branches else ()),
+            "-m",
+            one_line(message) or "gitagent",
+            "--stdin",
+            "-z",
+            stdin=b"".join(_command(change) for change in updates),
+            env=_WHO,
+            timeout=60 + 2 * wait_s,
+        )
+    except GitError as error:
+        raise _reason(git, updates, error) from error
+
+
+def _command(change: RefUpdate) -> bytes:
+    """Return one command of ``update-ref --stdin -z``.
+
+    A delete goes to the ref itself: through a symbolic ref it would delete the ref
+    that a person's points to.
+    """
+    ref, new, old = change.ref, change.new, change.old
+    known = "" if old == ANY else old
+    if new is None and old is None:
+        text = f"verify {ref}\0\0"
+    elif new is None:
+        text = f"option no-deref\0delete {ref}\0{known}\0"
+    elif old is None:
+        text = f"create {ref}\0{new}\0"
+    elif new == old:
+        text = f"verify {ref}\0{old}\0"
+    else:
+        text = f"update {ref}\0{new}\0{known}\0"
+    return text.encode()
+
+
+def _reason(git: Git, updates: tuple[RefUpdate, ...], error: GitError) -> Exception:
+    if match := _LOCKED.search(error.stderr):
+        return _busy(Path(match["lock"]))
+    if match := _IN_THE_WAY.search(error.stderr):
+        return UserError(
+            f"{match['new']} cannot be made while {match['there']} exists",
+            f"rename {match['there']}",
+        )
+    stale = _moved(git, updates)
+    if stale is None and _STALE.search(error.stderr):
+        stale = updates[0].ref
+    return error if stale is None else LostRace(f"{stale} was moved meanwhile")
+
+
+def _moved(git: Git, updates: tuple[RefUpdate, ...]) -> str | None:
+    """Return the first ref that is not at its old value; None if all are."""
+    pattern = "--format=%(objectname) %(refname)"
+    listed = git.run("for-each-ref", pattern, *(change.ref for change in updates))
+    now = {
+        ref: oid for oid, _, ref in (x.partition(" ") for x in listed.text.split("\n"))
+    }
+    for change in updates:
+        if change.old not in (ANY, now.get(change.ref)):
+            return change.ref
+    return None
+
+
+def _busy(lock: Path) -> Busy:
+    try:
+        age = clock.now().timestamp() - lock.stat().st_mtime
+    except OSError:
+        return Busy(f"{lock} was held")
+    return Busy(
+        f"{lock} is held, for {max(0, round(age))} s now",
+        "if no git runs here, remove that file",
+    )
