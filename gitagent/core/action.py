@@ -96,6 +96,14 @@ class Land:
 
 
 @dataclass(frozen=True, slots=True)
+class DropRef:
+    """Delete a ref that offered what has landed, if it still holds that object."""
+
+    ref: str
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
 class MoveDone:
     """Move the file of a task that is done, and had nothing to land, to done/."""
 
@@ -128,6 +136,7 @@ Action = (
     | StartRun
     | StopRuns
     | Land
+    | DropRef
     | MoveDone
     | PushTarget
     | Archive

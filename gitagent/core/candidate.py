@@ -42,12 +42,3 @@ class Candidate:
     task_blob: str | None = None  # the task's file in base; None: none, or no task
     colliding: tuple[str, ...] = ()  # new paths equal to others after casefold and NFC
     commit: str = ""  # commit of the product tree with parents base and tip
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """What a submission itself changes: its merge base with the target to its tip."""
-
-    merge_base: str
-    commits: int  # commits of the submission that the base does not have
-    changes: tuple[PathChange, ...]

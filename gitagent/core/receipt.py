@@ -38,6 +38,7 @@ class Receipt:
     sandbox: str  # "required" or "off"
     environment: str  # digest; see check_key
     output: str  # blob of the whole output, up to the limit
+    tail: str = ""  # end of the output, cleaned for people
     dropped: int = 0  # bytes of output over the limit
     changed: tuple[str, ...] = ()  # paths that the check changed
     submission: str | None = None

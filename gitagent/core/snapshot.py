@@ -4,11 +4,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitagent.core.agent import Agent
-from gitagent.core.candidate import Candidate, Range
+from gitagent.core.candidate import Candidate
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, Refusal, TaskFile, TaskRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The time at which a decision is made."""
+
+    stamp: str  # UTC, whole seconds
+    precise: str  # UTC, microseconds
+    monotonic: float  # seconds since some start
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,15 @@ class Target:
     config: str | None = None  # blob of the settings in force
     problem: str | None = None  # why the committed settings cannot be used
     direct: tuple[str, ...] = ()  # commits that got past the lander, newest first
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A ref under ``lander.submit`` and the commit that it offers."""
+
+    ref: str
+    tip: str
+    author: str  # "Name <email>" of the tip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +57,11 @@ class Live:
     """What runs inside this daemon; empty after a restart."""
 
     attempts: frozenset[str] = frozenset()  # tasks with a worker or one that ended
+    stopping: frozenset[str] = frozenset()  # of these, the ones told to stop
     ended: tuple[AttemptEnd, ...] = ()  # not yet accounted for
     runs: frozenset[tuple[str, int]] = frozenset()  # (check key, run) under way
     candidates: Mapping[str, Candidate] = field(default_factory=dict)  # by submission
-    ranges: Mapping[str, Range] = field(default_factory=dict)  # by submission
+    waits: Mapping[str, float] = field(default_factory=dict)  # key: not before
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,8 @@ class Snapshot:
     agents: Mapping[str, Agent] = field(default_factory=dict)
     records: Mapping[str, TaskRecord] = field(default_factory=dict)
     submissions: Mapping[str, Submission] = field(default_factory=dict)
-    offered: tuple[tuple[str, str], ...] = ()  # (ref, object) under lander.submit
+    ahead: Mapping[str, str] = field(default_factory=dict)  # task: work not on target
+    offers: tuple[Offer, ...] = ()
     landed: frozenset[str] = frozenset()  # open submissions whose commit is on target
     receipts: Mapping[str, tuple[Receipt, ...]] = field(default_factory=dict)  # by key
     live: Live = field(default_factory=Live)

@@ -67,6 +67,7 @@ class Submission:
     task_blob: str | None = None  # the task file that the attempt read
     request_id: str | None = None
     divergence: str | None = None  # the submitter's own statement
+    commands: tuple[str, ...] = ()  # commands the worker claims pass; run again
     submitter: str = ""  # "Name <email>"
     priority: int = 0  # higher first
     reason: str | None = None  # a full sentence that names who owes what

@@ -94,6 +94,7 @@ class Outcome(StrEnum):
     STOPPED = "stopped"  # a person stopped it
     AMENDED = "amended"  # its task file changed while it ran
     INTERRUPTED = "interrupted"  # the daemon went away; costs no retry
+    CLAIMED = "claimed"  # another daemon has claimed the task; costs no retry
     REFUSED = "refused"  # it could not be started on this machine
 
 
@@ -105,6 +106,7 @@ class TaskFile:
     blob: str  # object id of the file's content
     title: str  # front matter, else first heading, else the id
     text: str  # the body after the front matter, as written
+    scripts: tuple[str, ...] = ()  # its fenced sh blocks, in order
     agent: str | None = None  # name of an agent definition; None: worker.agent
     kind: str | None = None
     priority: int = 0  # higher first
@@ -143,6 +145,9 @@ class Attempt:
     tip: str = ""  # harvested commit; empty if nothing was harvested
     reason: str = ""  # a sentence; empty if it ended well
     log: str = ""  # blob of its whole output, up to a limit; empty while it runs
+    summary: str = ""  # from the agent's return, as are the next two
+    divergence: str = ""  # what it did other than it was asked; "" if it did not say
+    commands: tuple[str, ...] = ()  # commands it claims to have run; run again
 
 
 @dataclass(frozen=True, slots=True)

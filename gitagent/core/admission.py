@@ -1,0 +1,128 @@
+"""Whether a task can start now, and if not, who owes what.
+
+Three answers: it can (with the agent that does it), it has to wait, or it cannot be
+run at all as it is written or on this machine.
+"""
+
+from dataclasses import dataclass
+
+from gitagent.core.agent import AVAILABLE, SHELL, Agent
+from gitagent.core.snapshot import Snapshot
+from gitagent.core.task import TaskFile, TaskState
+
+_ENDED_WELL = frozenset({TaskState.LANDED, TaskState.DONE})
+_ENDED_BADLY = frozenset({TaskState.FAILED, TaskState.STOPPED, TaskState.REFUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """It can start."""
+
+    agent: Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something has to happen first."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """It cannot be run until somebody changes something and says retry."""
+
+    reason: str
+
+
+def agent_of(task: TaskFile, snapshot: Snapshot) -> Agent | None:
+    """Return the agent definition that the task names, or None if there is none."""
+    default = snapshot.settings.worker.agent if snapshot.settings else SHELL.name
+    name = task.agent or default
+    return snapshot.agents.get(name, SHELL if name == SHELL.name else None)
+
+
+def admit(task: TaskFile, snapshot: Snapshot, busy: int) -> Ready | Wait | Never:
+    """Decide whether ``task`` can start while ``busy`` attempts run."""
+    settings = snapshot.settings
+    if settings is None:
+        return Wait(f"No settings could be read: {snapshot.target.problem}.")
+    blocker = _blocker(task, snapshot)
+    if blocker:
+        return Wait(blocker)
+    agent = agent_of(task, snapshot)
+    never = _never(task, agent, snapshot)
+    if agent is None or never:
+        return Never(never)
+    if snapshot.machine.full:
+        return Wait(snapshot.machine.full)
+    if busy >= settings.worker.parallel:
+        return Wait(f"Waits for a free worker: worker.parallel is {busy}.")
+    return Ready(agent)
+
+
+def _never(task: TaskFile, agent: Agent | None, snapshot: Snapshot) -> str:
+    settings = snapshot.settings
+    if agent is None or settings is None:
+        name = task.agent or (settings.worker.agent if settings else SHELL.name)
+        known = ", ".join(sorted({*snapshot.agents, SHELL.name}))
+        return f"There is no agent definition .agent/agents/{name}.md; known: {known}."
+    if agent.backend not in AVAILABLE:
+        have = ", ".join(sorted(AVAILABLE))
+        return (
+            f"This release cannot run the backend {agent.backend} of agent "
+            f"{agent.name}; it has {have}."
+        )
+    if agent.backend == "shell" and not task.scripts:
+        return (
+            "A prose task needs an agent that reads prose: the agent "
+            f"{agent.name} only runs fenced `sh` blocks, and the task has none."
+        )
+    if agent.backend == "command" and not agent.argv:
+        return f"Agent {agent.name} has the backend command, but no argv."
+    if settings.sandbox.network or agent.network:
+        return (
+            "This release gives workers no network; empty `sandbox.network` and the "
+            f"`network` of agent {agent.name}."
+        )
+    return snapshot.machine.sandbox or ""
+
+
+def _blocker(task: TaskFile, snapshot: Snapshot) -> str | None:
+    for other in task.after:
+        if other in snapshot.finished and other not in snapshot.tasks:
+            continue
+        record = snapshot.records.get(other)
+        state = record.state if record else None
+        if state in _ENDED_WELL and other not in snapshot.tasks:
+            continue
+        if state in _ENDED_BADLY:
+            return (
+                f"Waits for {other}, which is {state}; retry it, or take it out of "
+                "`after`."
+            )
+        if other not in snapshot.tasks:
+            return (
+                f"Waits for {other}, but there is no .agent/tasks/{other}.md; add it, "
+                "or take it out of `after`."
+            )
+        if task.id in _needs(other, snapshot):
+            return (
+                f"Waits for {other}, which waits for {task.id}; take one of the two "
+                "out of `after`."
+            )
+        return f"Waits for {other}, which is {state or TaskState.WAITING}."
+    return None
+
+
+def _needs(task_id: str, snapshot: Snapshot) -> frozenset[str]:
+    """Return every open task that ``task_id`` waits for, however indirectly."""
+    found: set[str] = set()
+    todo = [task_id]
+    while todo:
+        task = snapshot.tasks.get(todo.pop())
+        for other in task.after if task else ():
+            if other not in found:
+                found.add(other)
+                todo.append(other)
+    return frozenset(found)

@@ -1,0 +1,382 @@
+"""What happens next to each task.
+
+The committed file says what is wanted, the record how far it has come, the live
+facts what runs here; each task is decided on its own, first match wins. A state that
+needs nothing gives no action, so deciding again after enacting gives nothing new.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitagent.core.action import (
+    Action,
+    MoveDone,
+    RecoverAttempt,
+    StartAttempt,
+    StopAttempt,
+    Submit,
+    WriteTask,
+)
+from gitagent.core.admission import Never, Ready, Wait, admit, agent_of
+from gitagent.core.ident import submission_id
+from gitagent.core.settings import Settings
+from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
+from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.task import (
+    Attempt,
+    Land,
+    Outcome,
+    TaskFile,
+    TaskRecord,
+    TaskState,
+)
+
+_GONE = ""  # the blob of a task whose file was deleted: whatever comes back is new
+
+
+def decide_tasks(snapshot: Snapshot, now: Moment) -> list[Action]:
+    """Return what is to be done about every task, most urgent first."""
+    actions: list[Action] = []
+    for record in snapshot.records.values():
+        if record.id not in snapshot.tasks:
+            actions += _without_file(record, snapshot, now)
+    busy = len(snapshot.live.attempts)
+    for task in _in_order(snapshot):
+        for action in _with_file(
+            task, snapshot.records.get(task.id), snapshot, now, busy
+        ):
+            busy += isinstance(action, StartAttempt)
+            actions.append(action)
+    return actions
+
+
+def _in_order(snapshot: Snapshot) -> list[TaskFile]:
+    def key(task: TaskFile) -> tuple[int, str, str]:
+        record = snapshot.records.get(task.id)
+        return (-task.priority, record.since if record else "~", task.id)
+
+    return sorted(snapshot.tasks.values(), key=key)
+
+
+def _without_file(
+    record: TaskRecord, snapshot: Snapshot, now: Moment
+) -> Iterator[Action]:
+    submission = _submission(record, snapshot)
+    if record.id in snapshot.live.attempts or record.state is TaskState.RUNNING:
+        yield from _running(record, None, snapshot, now)
+    elif submission and submission.state is SubmissionState.LANDED:
+        yield from _follow(record, submission, snapshot, now)
+    elif not _moved(record, submission, snapshot):
+        reason = "Its task file was deleted."
+        yield _write(record, TaskState.STOPPED, now, reason, blob=_GONE, request=None)
+
+
+def _moved(
+    record: TaskRecord, submission: Submission | None, snapshot: Snapshot
+) -> bool:
+    """Whether the file is gone because the task ended, or was known to be gone."""
+    if record.id in snapshot.finished or record.blob == _GONE:
+        return True
+    if record.state in {TaskState.LANDED, TaskState.DONE}:
+        return True
+    return submission is not None and submission.id in snapshot.landed
+
+
+def _with_file(
+    task: TaskFile,
+    record: TaskRecord | None,
+    snapshot: Snapshot,
+    now: Moment,
+    busy: int,
+) -> Iterator[Action]:
+    if record is None:
+        yield from _start(task, None, snapshot, now, busy)
+    elif record.id in snapshot.live.attempts or record.state is TaskState.RUNNING:
+        yield from _running(record, task, snapshot, now)
+    elif _restarts(task, record, snapshot):
+        yield from _anew(task, record, snapshot, now, busy)
+    elif record.state is TaskState.SUBMITTED:
+        yield from _submitted(record, task, snapshot, now)
+    elif record.request is not None:
+        state, reason = record.state, record.reason
+        if record.request == "stop" and not record.settled:
+            state, reason = TaskState.STOPPED, "A person stopped it."
+        yield _write(record, state, now, reason, request=None)
+    elif record.state is TaskState.WAITING:
+        yield from _start(task, record, snapshot, now, busy)
+    elif record.state is TaskState.DONE and _due(f"done {task.id}", snapshot, now):
+        yield MoveDone(record)
+
+
+def _restarts(task: TaskFile, record: TaskRecord, snapshot: Snapshot) -> bool:
+    """Whether the task is asked for anew: amended, back again, or `task retry`."""
+    if record.blob != task.blob:
+        # A landing that is about to be recorded comes first: what was amended after
+        # it is a new task.
+        submission = _submission(record, snapshot)
+        return not (
+            submission and submission.id in snapshot.landed and not submission.settled
+        )
+    if record.request == "retry":
+        return record.settled
+    if record.state is TaskState.DONE:
+        return task.id in snapshot.finished
+    return record.state is TaskState.LANDED
+
+
+def _due(key: str, snapshot: Snapshot, now: Moment) -> bool:
+    return snapshot.live.waits.get(key, 0.0) <= now.monotonic
+
+
+def _anew(
+    task: TaskFile, record: TaskRecord, snapshot: Snapshot, now: Moment, busy: int
+) -> Iterator[Action]:
+    """Start over with the file as it is now, from the work so far."""
+    fresh = replace(
+        record,
+        blob=task.blob,
+        title=task.title,
+        failures=0,
+        feedback="",
+        request=None,
+        submission=None,
+    )
+    yield from _start(task, fresh, snapshot, now, busy, old=record)
+
+
+def _start(
+    task: TaskFile,
+    record: TaskRecord | None,
+    snapshot: Snapshot,
+    now: Moment,
+    busy: int,
+    old: TaskRecord | None = None,
+) -> Iterator[Action]:
+    old = old or record
+    agent = agent_of(task, snapshot)
+    base = record or TaskRecord(
+        id=task.id, state=TaskState.WAITING, blob=task.blob, since=now.stamp
+    )
+    base = replace(
+        base, title=task.title, agent=agent.name if agent else task.agent or ""
+    )
+    match admit(task, snapshot, busy):
+        case Wait(reason):
+            new = replace(base, state=TaskState.WAITING, reason=reason)
+            if old is None or new != replace(old, since=new.since, oid=new.oid):
+                yield _changed(old, new, now, f"waits: {reason}")
+        case Never(reason):
+            new = replace(base, state=TaskState.REFUSED, reason=reason)
+            yield _changed(old, new, now, f"refused: {reason}")
+        case Ready(agent):
+            commit = snapshot.target.commit
+            if commit is None or not _due(f"task {task.id}", snapshot, now):
+                return
+            number = base.attempt + 1
+            attempt = Attempt(
+                number=number,
+                blob=task.blob,
+                base=snapshot.ahead.get(task.id, commit),
+                started=now.stamp,
+                boot=snapshot.machine.boot,
+            )
+            new = replace(
+                base,
+                state=TaskState.RUNNING,
+                since=now.stamp,
+                reason=None,
+                attempt=number,
+                attempts=(*base.attempts, attempt),
+                submission=None,
+                request=None,
+                branch=_branch(snapshot.settings, task.id),
+            )
+            message = f"attempt {number} starts with agent {agent.name}"
+            yield StartAttempt(old, new, task, agent, message)
+
+
+def _running(
+    record: TaskRecord, task: TaskFile | None, snapshot: Snapshot, now: Moment
+) -> Iterator[Action]:
+    ended = next((e for e in snapshot.live.ended if e.task == record.id), None)
+    if ended is not None:
+        yield account(record, ended, task, snapshot.settings, now)
+    elif record.id not in snapshot.live.attempts:
+        yield RecoverAttempt(record)
+    elif record.id not in snapshot.live.stopping:
+        if record.request == "stop" or task is None:
+            yield StopAttempt(record.id, Outcome.STOPPED)
+        elif task.blob != record.blob:
+            yield StopAttempt(record.id, Outcome.AMENDED)
+
+
+def account(
+    record: TaskRecord,
+    ended: AttemptEnd,
+    task: TaskFile | None,
+    settings: Settings | None,
+    now: Moment,
+) -> WriteTask:
+    """Turn the end of an attempt into the one record that settles it."""
+    attempt = ended.attempt
+    done = replace(
+        record,
+        attempts=tuple(
+            attempt if a.number == attempt.number else a for a in record.attempts
+        ),
+        tip=attempt.tip or record.tip,
+        request=None,
+    )
+    number = f"Attempt {attempt.number}"
+    if task is None:
+        reason = "Its task file was deleted."
+        return _write(record, TaskState.STOPPED, now, reason, base=done, blob=_GONE)
+    if task.blob != record.blob:
+        reason = f"The task was amended; {number.lower()} ended as {attempt.outcome}."
+        base = replace(done, blob=task.blob, title=task.title, failures=0, feedback="")
+        return _write(record, TaskState.WAITING, now, reason, base=base)
+    match attempt.outcome:
+        case Outcome.OK | Outcome.NOTHING if ended.changed:
+            sub = submission_id(attempt.tip, record.id, record.blob)
+            manual = task.land is Land.MANUAL
+            reason = (
+                f"Waits for a person: gitagent land {record.id}"
+                if manual
+                else f"The lander owes an answer to submission {sub}."
+            )
+            base = replace(done, submission=sub)
+            return _write(record, TaskState.SUBMITTED, now, reason, base=base)
+        case Outcome.OK | Outcome.NOTHING:
+            reason = attempt.summary or f"{number} ended well and changed nothing."
+            return _write(record, TaskState.DONE, now, reason, base=done)
+        case Outcome.STOPPED:
+            return _write(
+                record, TaskState.STOPPED, now, "A person stopped it.", base=done
+            )
+        case Outcome.REFUSED:
+            return _write(record, TaskState.REFUSED, now, attempt.reason, base=done)
+        case Outcome.INTERRUPTED | Outcome.AMENDED | Outcome.CLAIMED:
+            reason = attempt.reason or f"{number} was {attempt.outcome}; it goes on."
+            return _write(record, TaskState.WAITING, now, reason, base=done)
+        case Outcome.BLOCKED:
+            reason = f"The agent is blocked: {attempt.reason}"
+            return _write(record, TaskState.FAILED, now, reason, base=done)
+        case _:
+            return _failure(
+                record, done, task, settings, now, attempt.reason, ended.output
+            )
+
+
+def _failure(
+    record: TaskRecord,
+    base: TaskRecord,
+    task: TaskFile,
+    settings: Settings | None,
+    now: Moment,
+    reason: str,
+    feedback: str,
+) -> WriteTask:
+    """Try again with the failing output, or give up when no attempt is left."""
+    retries = task.retries
+    if retries is None:
+        retries = settings.worker.retries if settings else 0
+    failures = base.failures + 1
+    base = replace(base, failures=failures, feedback=feedback)
+    if failures <= retries:
+        reason = f"{reason} Another attempt follows ({failures} of {retries})."
+        return _write(record, TaskState.WAITING, now, reason, base=base)
+    return _write(record, TaskState.FAILED, now, reason, base=base)
+
+
+def _submitted(
+    record: TaskRecord, task: TaskFile, snapshot: Snapshot, now: Moment
+) -> Iterator[Action]:
+    submission = _submission(record, snapshot)
+    attempt = record.newest
+    if submission is not None and submission.settled:
+        yield from _follow(record, submission, snapshot, now)
+    elif record.request == "stop":
+        if submission is None or submission.id not in snapshot.landed:
+            yield _write(
+                record, TaskState.STOPPED, now, "A person stopped it.", request=None
+            )
+    elif submission is None and task.land is Land.AUTO and attempt and record.tip:
+        yield Submit(
+            Submission(
+                id=submission_id(record.tip, record.id, record.blob),
+                tip=record.tip,
+                state=SubmissionState.QUEUED,
+                created=now.precise,
+                since=now.stamp,
+                branch=record.branch,
+                task=record.id,
+                task_blob=record.blob,
+                submitter=worker_identity(record.agent),
+                priority=task.priority,
+                divergence=attempt.divergence or None,
+                commands=attempt.commands,
+            )
+        )
+
+
+def _follow(
+    record: TaskRecord, submission: Submission, snapshot: Snapshot, now: Moment
+) -> Iterator[Action]:
+    """Let the task end as its submission did."""
+    match submission.state:
+        case SubmissionState.LANDED if record.state is TaskState.SUBMITTED:
+            reason = f"Landed as {(submission.commit or '')[:12]}."
+            yield _write(record, TaskState.LANDED, now, reason, request=None)
+        case SubmissionState.REJECTED:
+            task = snapshot.tasks.get(record.id)
+            if task is not None:
+                why = submission.reason or "Its submission was rejected."
+                yield _failure(
+                    record,
+                    record,
+                    task,
+                    snapshot.settings,
+                    now,
+                    why,
+                    f"{why}\n\n{submission.output}".strip(),
+                )
+        case SubmissionState.WITHDRAWN:
+            reason = submission.reason or "Its submission was withdrawn."
+            yield _write(record, TaskState.STOPPED, now, reason, request=None)
+        case _:
+            return
+
+
+def worker_identity(agent: str) -> str:
+    """Return the author of what an agent commits, as "Name <email>"."""
+    return f"{agent} (gitagent) <{agent}@gitagent.invalid>"
+
+
+def _submission(record: TaskRecord, snapshot: Snapshot) -> Submission | None:
+    return snapshot.submissions.get(record.submission or "")
+
+
+def _branch(settings: Settings | None, task_id: str) -> str:
+    pattern = settings.worker.branch if settings else "agent/{task}"
+    return f"refs/heads/{pattern.replace('{task}', task_id)}"
+
+
+def _write(
+    old: TaskRecord,
+    state: TaskState,
+    now: Moment,
+    reason: str | None,
+    *,
+    base: TaskRecord | None = None,
+    **fields: str | None,
+) -> WriteTask:
+    new = replace(base or old, state=state, reason=reason, **fields)  # type: ignore[arg-type]
+    return _changed(old, new, now, f"{state}: {reason}" if reason else str(state))
+
+
+def _changed(
+    old: TaskRecord | None, new: TaskRecord, now: Moment, message: str
+) -> WriteTask:
+    if old is None or old.state is not new.state:
+        new = replace(new, since=now.stamp)
+    return WriteTask(old, new, message)

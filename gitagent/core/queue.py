@@ -1,0 +1,291 @@
+"""The lander's planner: what happens next to each submission.
+
+One candidate at a time, in order of priority and age. A candidate is looked at anew
+each time: which of its checks have receipts, and what they say. So a target that
+moved, a restart or a resubmission costs exactly the runs whose key is new.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from gitagent.core.action import (
+    Action,
+    DropRef,
+    Land,
+    Prepare,
+    PushTarget,
+    StopRuns,
+    Submit,
+    WriteSubmission,
+)
+from gitagent.core.admission import agent_of
+from gitagent.core.candidate import Candidate
+from gitagent.core.ident import submission_id
+from gitagent.core.judge import (
+    all_checks,
+    failing_output,
+    failures,
+    judge,
+    lines,
+    missing_runs,
+)
+from gitagent.core.policy import offences
+from gitagent.core.settings import LanderMode, Settings, Strategy
+from gitagent.core.snapshot import Moment, Offer, Snapshot
+from gitagent.core.submission import Push, Submission, SubmissionState
+from gitagent.core.task import TaskFile, TaskState
+
+RACES = 5  # landings that may lose the race for the target before a pause
+
+
+def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
+    """Return what is to be done about every submission, the queue's head included."""
+    actions: list[Action] = list(_offers(snapshot, now))
+    settled = list(_settle(snapshot, now))
+    actions += settled
+    gone = {action.old.id for action in settled if isinstance(action, WriteSubmission)}
+    queue = [s for s in in_order(snapshot) if s.id not in gone]
+    blocked = pause(snapshot)
+    for submission in queue:
+        if blocked:
+            actions += _stay(submission, blocked, now)
+            continue
+        steps = list(_advance(submission, snapshot, now))
+        actions += steps
+        if submission.state is not SubmissionState.HELD or steps:
+            break
+    actions += _behind(queue, actions, now)
+    actions += _pushes(snapshot, now)
+    return actions
+
+
+def in_order(snapshot: Snapshot) -> list[Submission]:
+    """Return the open submissions in the order in which they may land."""
+    pending = (s for s in snapshot.submissions.values() if not s.settled)
+    return sorted(pending, key=lambda s: (-s.priority, s.created, s.id))
+
+
+def pause(snapshot: Snapshot) -> str | None:
+    """Return why nothing can land at all just now, or None."""
+    settings = snapshot.settings
+    if snapshot.target.problem or settings is None:
+        return f"Nothing lands: {snapshot.target.problem}."
+    if not settings.check and not settings.lander.allow_unchecked:
+        return (
+            "Nothing lands: .agent/config.toml has no [[check]]; add one, or set "
+            "lander.allow_unchecked = true."
+        )
+    if settings.lander.strategy is not Strategy.MERGE:
+        return (
+            "Nothing lands: this release has no strategy "
+            f'"{settings.lander.strategy}"; set lander.strategy = "merge".'
+        )
+    if settings.lander.mode is not LanderMode.BATCH and settings.lander.window > 1:
+        return 'Nothing lands: this release has no window in mode "chain".'
+    networked = [check.name for check in settings.check if check.network]
+    if networked:
+        return (
+            f"Nothing lands: this release gives checks no network; empty `network` of "
+            f"{', '.join(networked)}."
+        )
+    if settings.lander.signing_key:
+        return "Nothing lands: this release does not sign; empty lander.signing_key."
+    return snapshot.machine.sandbox or snapshot.machine.full
+
+
+def _offers(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
+    by_tip = {s.tip: s for s in snapshot.submissions.values() if s.task is None}
+    for offer in snapshot.offers:
+        known = by_tip.get(offer.tip)
+        if known is None:
+            yield Submit(submission_for(offer, now))
+        elif known.state is SubmissionState.LANDED and known.branch == offer.ref:
+            yield DropRef(offer.ref, offer.tip)
+
+
+def submission_for(offer: Offer, now: Moment) -> Submission:
+    """Return the submission that an offered tip becomes."""
+    return Submission(
+        id=submission_id(offer.tip),
+        tip=offer.tip,
+        state=SubmissionState.QUEUED,
+        created=now.precise,
+        since=now.stamp,
+        branch=offer.ref,
+        submitter=offer.author,
+    )
+
+
+def _settle(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
+    """Record landings that happened, and withdraw what nobody wants any more."""
+    newest = {
+        s.branch: s.created
+        for s in sorted(snapshot.submissions.values(), key=lambda s: s.created)
+        if s.branch and s.task is None
+    }
+    for submission in in_order(snapshot):
+        if submission.id in snapshot.landed:
+            yield landed(submission, snapshot.settings, now)
+            continue
+        reason = _unwanted(submission, snapshot)
+        later = newest.get(submission.branch or "", "")
+        if not reason and submission.task is None and later > submission.created:
+            reason = "Its branch was submitted again with newer work."
+        if reason:
+            yield StopRuns(submission.id)
+            yield _write(submission, SubmissionState.WITHDRAWN, now, reason)
+
+
+def landed(
+    submission: Submission, settings: Settings | None, now: Moment
+) -> WriteSubmission:
+    """Return the final record of a submission whose commit is on the target."""
+    push = Push.PENDING if settings and settings.lander.push else None
+    commit = (submission.commit or "")[:12]
+    return _write(
+        submission, SubmissionState.LANDED, now, f"Landed as {commit}.", push=push
+    )
+
+
+def _unwanted(submission: Submission, snapshot: Snapshot) -> str:
+    """Return why the task behind a submission no longer asks for it, or nothing."""
+    if submission.task is None:
+        return ""
+    task = snapshot.tasks.get(submission.task)
+    record = snapshot.records.get(submission.task)
+    if task is None:
+        return f"The file of task {submission.task} was deleted."
+    if task.blob != submission.task_blob:
+        return f"Task {submission.task} was amended; a new attempt follows."
+    if record and record.request == "stop":
+        return f"A person stopped task {submission.task}."
+    if record and record.submission == submission.id:
+        if record.state in {TaskState.STOPPED, TaskState.WAITING}:
+            return f"Task {submission.task} is {record.state}."
+    elif record and record.state is not TaskState.SUBMITTED:
+        return f"Task {submission.task} is {record.state}."
+    return ""
+
+
+def _stay(submission: Submission, reason: str, now: Moment) -> Iterator[Action]:
+    if submission.reason != reason or submission.state is not SubmissionState.QUEUED:
+        yield StopRuns(submission.id)
+        yield _write(submission, SubmissionState.QUEUED, now, reason)
+
+
+def _behind(
+    queue: list[Submission], actions: list[Action], now: Moment
+) -> Iterator[Action]:
+    """Say to those that wait whom they wait for."""
+    touched = {a.old.id for a in actions if isinstance(a, WriteSubmission)}
+    for ahead, submission in pairwise(queue):
+        reason = f"Waits for {ahead.id}, which is ahead of it."
+        quiet = submission.state is SubmissionState.QUEUED
+        if quiet and submission.id not in touched and submission.reason != reason:
+            yield _write(submission, SubmissionState.QUEUED, now, reason)
+
+
+def _pushes(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
+    settings = snapshot.settings
+    waiting = tuple(
+        s
+        for s in snapshot.submissions.values()
+        if s.push in {Push.PENDING, Push.FAILED}
+    )
+    due = snapshot.live.waits.get("push", 0.0) <= now.monotonic
+    if due and settings and settings.lander.push and waiting:
+        yield PushTarget(waiting)
+
+
+def _advance(
+    submission: Submission, snapshot: Snapshot, now: Moment
+) -> Iterator[Action]:
+    """Take the head of the queue one step on."""
+    base, settings = snapshot.target.commit, snapshot.settings
+    if base is None or settings is None:
+        return
+    candidate = snapshot.live.candidates.get(submission.id)
+    if candidate is None or candidate.base != base or candidate.tip != submission.tip:
+        yield Prepare(submission, base)
+        return
+    if candidate.contained:
+        reason = "Its tip was already part of the target; there was nothing to land."
+        yield _write(
+            submission, SubmissionState.LANDED, now, reason, commit=submission.tip
+        )
+        return
+    task = snapshot.tasks.get(submission.task or "")
+    refusal = _refusal(submission, candidate, settings, task, snapshot)
+    if refusal:
+        yield _write(submission, SubmissionState.REJECTED, now, refusal, base=base)
+        return
+    judged = judge(all_checks(settings, submission, task), candidate, snapshot)
+    runs = tuple(missing_runs(submission, candidate, judged))
+    failed = failures(judged, settings, snapshot)
+    if failed and not runs and not any(j.running for j in judged):
+        yield _write(
+            submission,
+            SubmissionState.REJECTED,
+            now,
+            " ".join(failure.reason for failure in failed),
+            base=base,
+            checks=lines(judged),
+            output=failing_output(failed),
+        )
+        return
+    if all(j.green for j in judged) and not failed:
+        if snapshot.live.waits.get(f"land {submission.id}", 0.0) <= now.monotonic:
+            record = snapshot.records.get(submission.task or "")
+            config = snapshot.target.config
+            ready = replace(submission, checks=lines(judged), config=config)
+            yield Land(ready, candidate, record)
+        return
+    yield from runs
+    new = replace(
+        submission,
+        state=SubmissionState.CHECKING,
+        reason=None,
+        base=base,
+        candidate=candidate.commit,
+        config=snapshot.target.config,
+        checks=lines(judged, runs),
+    )
+    if new != submission:
+        yield _changed(submission, new, now, "is checked")
+
+
+def _refusal(
+    submission: Submission,
+    candidate: Candidate,
+    settings: Settings,
+    task: TaskFile | None,
+    snapshot: Snapshot,
+) -> str:
+    if candidate.conflicts:
+        paths = ", ".join(candidate.conflicts[:10])
+        return (
+            f"It conflicts with the target in {paths}. Merge "
+            f"{settings.target} into the work, resolve, and submit again."
+        )
+    agent = agent_of(task, snapshot) if task else None
+    return " ".join(offences(candidate, submission, settings, task, agent))
+
+
+def _write(
+    old: Submission,
+    state: SubmissionState,
+    now: Moment,
+    reason: str,
+    **fields: object,
+) -> WriteSubmission:
+    new = replace(old, state=state, reason=reason, **fields)  # type: ignore[arg-type]
+    return _changed(old, new, now, f"{state}: {reason}")
+
+
+def _changed(
+    old: Submission, new: Submission, now: Moment, message: str
+) -> WriteSubmission:
+    if old.state is not new.state:
+        new = replace(new, since=now.stamp)
+    return WriteSubmission(old, new, message)
