@@ -1,0 +1,117 @@
+"""What every test gets: a private home, a private Git configuration, no GIT_* leaks."""
+
+import itertools
+import os
+import pwd
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support.daemon import Daemon
+from tests.support.repos import Repo, python_project
+
+_GITCONFIG = """\
+[user]
+\tname = Test Person
+\temail = person@example.org
+[init]
+\tdefaultBranch = main
+[advice]
+\tdetachedHead = false
+[protocol "file"]
+\tallow = always
+"""
+
+# A noisy machine makes any deadline a coin toss; the suite's own time is the bound.
+settings.register_profile(
+    "gitagent", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("gitagent")
+
+_count = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a folder for homes; fail if the account's own home gained anything."""
+    before = _home_traces()
+    yield tmp_path_factory.mktemp("homes")
+    assert before == _home_traces()
+
+
+@pytest.fixture(autouse=True)
+def home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make HOME, the XDG folders and Git's configuration private to the test."""
+    home = _homes / str(next(_count))
+    template = home / "template"
+    template.mkdir(parents=True)
+    config = home / ".gitconfig"
+    config.write_text(_GITCONFIG)
+    for name in os.environ:
+        if name.startswith(("GIT_", "GITAGENT_", "XDG_")):
+            monkeypatch.delenv(name)
+    private = {
+        "HOME": home,
+        "XDG_CACHE_HOME": home / ".cache",
+        "XDG_CONFIG_HOME": home / ".config",
+        "XDG_DATA_HOME": home / ".local/share",
+        "XDG_STATE_HOME": home / ".local/state",
+        "GIT_CONFIG_GLOBAL": config,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": template,
+        "GIT_TERMINAL_PROMPT": "0",
+        "EDITOR": "false",
+        "PAGER": "cat",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+    }
+    for name, value in private.items():
+        monkeypatch.setenv(name, str(value))
+    if pygit2 := sys.modules.get("pygit2"):
+        # libgit2 looks for the home directory once, when it is loaded.
+        for level in (pygit2.enums.ConfigLevel.GLOBAL, pygit2.enums.ConfigLevel.XDG):
+            pygit2.settings.search_path[level] = str(home)
+        pygit2.settings.search_path[pygit2.enums.ConfigLevel.SYSTEM] = str(template)
+    return home
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """Make a repository with one commit on ``main``, checked out."""
+    return Repo.make(tmp_path / "repo", files={"README.md": "# a repository\n"})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Repo:
+    """Make the 31-file Python project, with history and passing tests."""
+    return python_project(tmp_path / "project")
+
+
+@pytest.fixture
+def daemon() -> Iterator[Callable[..., Daemon]]:
+    """Start daemons: ``daemon(repo, failpoint=…)``; all are ended with the test."""
+    started: list[Daemon] = []
+
+    def start(repo: Repo, **options: object) -> Daemon:
+        started.append(Daemon.start(repo, **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def _home_traces() -> dict[str, object]:
+    """Return what a leak would change in the account's own home."""
+    real = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    config = real / ".gitconfig"
+    traces: dict[str, object] = {
+        ".gitconfig": config.read_bytes() if config.is_file() else None
+    }
+    for name in (".cache/gitagent", ".config/gitagent", ".local/state/gitagent"):
+        folder = real / name
+        traces[name] = sorted(folder.iterdir()) if folder.is_dir() else None
+    return traces
