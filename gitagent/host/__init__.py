@@ -1,0 +1,1 @@
+"""The machine: processes, sandbox, clock, watching, sockets."""
