@@ -55,9 +55,9 @@ class Repository:
         from gitagent.git.plumbing import Plumbing  # noqa: PLC0415
 
         partial = self.partial
-        if fast or partial or self.object_format != "sha1":
-            return Plumbing(self.git, lazy=partial)
-        return self._libgit2() or Plumbing(self.git)
+        sha256 = self.object_format != "sha1"
+        opened = None if fast or partial or sha256 else self._libgit2()
+        return opened or Plumbing(self.git, sha256=sha256, lazy=partial)
 
     @property
     def partial(self) -> bool:

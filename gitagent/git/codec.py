@@ -1,0 +1,98 @@
+"""Tree and commit objects to bytes and back, so that both stores write the same ids.
+
+Source: gitformat-pack(5) and git-hash-object(1) for the names; tree.c and commit.c of
+Git for the order of entries and the lines of a commit.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gitagent.git.objects import TREE, Commit, Entry
+from gitagent.git.text import Person, clean_message, parse_signature, signature
+
+_SHA1 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{20})", re.DOTALL)
+_SHA256 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{32})", re.DOTALL)
+
+
+def dump_tree(entries: Iterable[Entry]) -> bytes:
+    """Return the content of a tree object, with the entries in Git's order.
+
+    Raises:
+        ValueError: two entries have one name, or a name cannot stand in a tree.
+    """
+    lines = {}
+    for entry in entries:
+        name = entry.name.encode(errors="surrogateescape")
+        if not name or b"/" in name or b"\0" in name or name in lines:
+            raise ValueError(f"not a name for a tree entry here: {entry.name!r}")
+        lines[name] = (
+            name + b"/" if entry.mode == TREE else name,
+            b"%o %s\0%s" % (entry.mode, name, bytes.fromhex(entry.oid)),
+        )
+    return b"".join(line for _, line in sorted(lines.values()))
+
+
+def load_tree(data: bytes, *, sha256: bool) -> tuple[Entry, ...]:
+    """Return the entries that a tree object holds."""
+    return tuple(
+        Entry(
+            name.decode(errors="surrogateescape"),
+            int(mode, 8),
+            oid.hex(),
+        )
+        for mode, name, oid in (_SHA256 if sha256 else _SHA1).findall(data)
+    )
+
+
+def dump_commit(
+    tree: str,
+    parents: Sequence[str],
+    message: str,
+    author: Person,
+    committer: Person,
+) -> bytes:
+    """Return the content of a commit object; names and message are mended."""
+    return b"".join(
+        (
+            f"tree {tree}\n".encode(),
+            *(f"parent {parent}\n".encode() for parent in parents),
+            b"author %s\n" % signature(author),
+            b"committer %s\n" % signature(committer),
+            b"\n",
+            clean_message(message).encode(),
+        )
+    )
+
+
+def load_commit(oid: str, data: bytes) -> Commit:
+    """Return the commit that the object's content says; what is broken is empty."""
+    head, _, body = data.partition(b"\n\n")
+    headers: dict[bytes, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        headers.setdefault(key, []).append(value)
+    encoding = headers.get(b"encoding", [b"utf-8"])[0].decode("ascii", "replace")
+
+    def first(key: bytes) -> bytes:
+        return headers.get(key, [b""])[0]
+
+    def who(key: bytes) -> Person:
+        return parse_signature(_decoded(first(key), encoding).encode())
+
+    return Commit(
+        oid=oid,
+        tree=first(b"tree").decode("ascii", "replace"),
+        parents=tuple(
+            parent.decode("ascii", "replace") for parent in headers.get(b"parent", [])
+        ),
+        author=who(b"author"),
+        committer=who(b"committer"),
+        message=_decoded(body, encoding),
+    )
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding, "replace")
+    except LookupError:
+        return data.decode("utf-8", "replace")
