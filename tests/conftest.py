@@ -29,6 +29,9 @@ _GITCONFIG = """\
 settings.register_profile(
     "gitagent", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile(
+    "soak", settings.get_profile("gitagent"), max_examples=3000, stateful_step_count=100
+)
 settings.load_profile("gitagent")
 
 _count = itertools.count()

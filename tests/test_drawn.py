@@ -1,0 +1,24 @@
+"""The drawn pages of docs/ say what the code says."""
+
+import importlib.util
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def draw():
+    spec = importlib.util.spec_from_file_location("draw", ROOT / "docs" / "draw.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_drawn_pages_are_fresh():
+    assert () == draw().stale()
+
+
+def test_every_state_is_drawn_with_its_meaning():
+    page = draw().pages()[ROOT / "docs" / "states.md"]
+
+    for state in (*draw().task.TaskState, *draw().submission.SubmissionState):
+        assert f"| `{state}`" in page
