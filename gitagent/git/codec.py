@@ -64,6 +64,11 @@ def dump_commit(
     )
 
 
+def tree_of(commit: bytes) -> str:
+    """Return the tree that a commit object's content names, on its first line."""
+    return commit.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii", "replace")
+
+
 def load_commit(oid: str, data: bytes) -> Commit:
     """Return the commit that the object's content says; what is broken is empty."""
     head, _, body = data.partition(b"\n\n")

@@ -15,7 +15,7 @@ from gitagent.errors import GitError
 from gitagent.git.objects import MissingObject
 from gitagent.git.store import Store
 
-_KINDS = {
+_KINDS: dict[int, str] = {
     ObjectType.BLOB: "blob",
     ObjectType.TREE: "tree",
     ObjectType.COMMIT: "commit",
@@ -105,7 +105,7 @@ class Libgit2(Store):
             with _errors("cat-file", oid):
                 try:
                     number, size = self._repo.odb.read_header(pygit2.Oid(hex=oid))
-                    return _KINDS[ObjectType(number)], size
+                    return _KINDS[number], size
                 except KeyError:
                     self._again(last=last)
         return None
@@ -115,7 +115,7 @@ class Libgit2(Store):
             with _errors("cat-file", oid):
                 try:
                     number, data = self._repo.read(oid)
-                    return _KINDS[ObjectType(number)], data
+                    return _KINDS[number], data
                 except KeyError:
                     self._again(last=last)
         return None

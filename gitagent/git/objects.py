@@ -119,7 +119,10 @@ class Objects(Protocol):
         author: Person,
         committer: Person,
     ) -> str:
-        """Store a commit; message and names are mended to what every git accepts."""
+        """Store a commit; message and names are mended to what every git accepts.
+
+        Raises MissingObject when the tree or a parent is not here.
+        """
 
     def ancestor(self, older: str, newer: str) -> bool:
         """Tell whether ``older`` is ``newer`` or can be reached from it."""

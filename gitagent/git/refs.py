@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from gitagent.errors import Busy, GitError, LostRace, UserError
+from gitagent.files import clean
 from gitagent.git.command import Git
-from gitagent.git.text import one_line
 from gitagent.host import clock
 
 ANY: Final = "*"  # as `old`: whatever the ref is now
@@ -80,7 +80,7 @@ def update(
             "update-ref",
             *(("--create-reflog",) if branches else ()),
             "-m",
-            one_line(message) or "gitagent",
+            clean.sentence(message) or "gitagent",
             "--stdin",
             "-z",
             stdin=b"".join(_command(change) for change in updates),

@@ -28,6 +28,10 @@ class Store(ABC):
         """Store an object and return its id."""
 
     @abstractmethod
+    def kind(self, oid: str) -> str | None:
+        """Return blob, tree, commit or tag; None if the object is not here."""
+
+    @abstractmethod
     def close(self) -> None:
         """Give packs, descriptors and processes back."""
 
@@ -91,7 +95,14 @@ class Store(ABC):
         author: Person,
         committer: Person,
     ) -> str:
-        """Store a commit; message and names are mended to what every git accepts."""
+        """Store a commit; message and names are mended to what every git accepts.
+
+        Raises MissingObject for a tree or parent that is not here: neither store
+        looks, and a ref moved to such a commit breaks the repository.
+        """
+        for oid, kind in ((tree, "tree"), *((parent, "commit") for parent in parents)):
+            if self.kind(oid) != kind:
+                raise MissingObject(oid, kind)
         data = codec.dump_commit(tree, parents, message, author, committer)
         return self._write("commit", data)
 
@@ -110,7 +121,7 @@ class Store(ABC):
         kind, data = found
         if kind == "tree":
             return treeish
-        return codec.load_commit(treeish, data).tree
+        return codec.tree_of(data)
 
     def _blob_at(self, treeish: str, path: str) -> bytes | None:
         try:

@@ -68,12 +68,6 @@ def clean_message(text: str) -> str:
     return plain.strip("\n") + "\n"
 
 
-def one_line(text: str, limit: int = 200) -> str:
-    """Return ``text`` as one line of at most ``limit`` characters."""
-    line = " ".join(clean_message(text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
 def _encodable(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
