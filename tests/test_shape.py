@@ -28,7 +28,6 @@ IMPORTS = {
     "socket": ("host/",),
     "subprocess": ("host/process.py",),
     "time": ("host/clock.py",),
-    "tomllib": ("files/",),
     "watchdog": ("host/",),
 }
 CALLS = {
