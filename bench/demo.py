@@ -83,11 +83,11 @@ The guide says nothing about what there is.
 Write `docs/functions.md` from the sources; what is left uncommitted is harvested too.
 
 ```sh
-echo "working in $(pwd) as uid $(id -u); of the network I see: $(ls /sys/class/net)"
+echo "in $(pwd), uid $(id -u), interfaces: $(sed -n 's/:.*//p' /proc/net/dev | xargs)"
 {
   echo "# Functions"
   echo
-  sed -n 's/^def \\([a-z]*(.*)\\):/- `\\1`/p' almanac/*.py | sort
+  sed -n 's/^def \\([a-z][a-z_]*(.*)\\):/- `\\1`/p' almanac/*.py | sort
 } > docs/functions.md
 cat docs/functions.md
 ```

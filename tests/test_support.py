@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import daemon as support
+from tests.support.daemon import Daemon, WentWrong
 from tests.support.repos import Repo, python_project
 from tests.support.waiting import TimedOut, wait_for, wait_for_file
 
@@ -93,3 +95,66 @@ def test_waiting_for_what_never_comes_says_so(tmp_path):
 
 def test_waiting_sees_what_is_true_at_once(tmp_path: Path):
     assert signal.SIGTERM == wait_for(lambda: signal.SIGTERM, tmp_path, timeout=0)
+
+
+_RECORDS = """\
+trap 'exit 5' TERM
+echo ready
+record() {
+    blob=$(printf '{"state": "%s", "attempt": 1}' "$1" | git hash-object -w --stdin)
+    tree=$(printf '100644 blob %s\trecord-v1.json\n' "$blob" | git mktree)
+    git update-ref refs/gitagent/tasks/t "$(git commit-tree -m "$1" "$tree")"
+}
+record running
+record landed
+while :; do sleep 0.1; done
+"""
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """Have Daemon run a shell script where it would run gitagent."""
+
+    def use(script: str) -> None:
+        monkeypatch.setattr(support, "COMMAND", ("sh", "-c", script, "stand-in"))
+
+    return use
+
+
+def test_a_daemon_is_followed_by_its_lines_and_records(repo, daemon, stand_in):
+    stand_in(_RECORDS)
+    running = daemon(repo)
+    running.wait_attempt("t")
+
+    assert "landed" == running.wait_task("t", "landed")["state"]
+    assert 5 == running.stop()
+
+
+def test_waiting_for_a_state_ends_early_when_another_one_is_final(
+    repo, daemon, stand_in
+):
+    stand_in(_RECORDS)
+    running = daemon(repo)
+
+    with pytest.raises(WentWrong):
+        running.wait_task("t", "failed")
+
+
+def test_waiting_ends_early_when_the_daemon_ends(repo, daemon, stand_in):
+    stand_in("echo ready; exit 3")
+    running = daemon(repo)
+
+    assert 3 == running.wait_exit()
+    with pytest.raises(WentWrong):
+        running.wait_task("t", "landed")
+    with pytest.raises(WentWrong):
+        Daemon.start(repo).wait_line("never")
+
+
+def test_a_failpoint_reaches_the_daemon_and_a_kill_is_a_kill(repo, daemon, stand_in):
+    stand_in('echo "ready for $GITAGENT_FAILPOINT"; while :; do sleep 0.1; done')
+    running = daemon(repo, failpoint="before-swap")
+    running.wait_line("before-swap")
+    running.kill()
+
+    assert -signal.SIGKILL == running.process.returncode
