@@ -19,7 +19,7 @@ IMPORTS = {
     "anthropic": ("model/",),
     "apscheduler": ("automations/",),
     "click": ("cli/",),
-    "httpx": ("host/", "model/"),
+    "httpx": ("daemon/notify.py", "model/"),
     "multiprocessing": (),
     "pydantic": ("files/", "model/"),
     "pygit2": ("git/",),

@@ -97,9 +97,9 @@ def test_waiting_sees_what_is_true_at_once(tmp_path: Path):
     assert signal.SIGTERM == wait_for(lambda: signal.SIGTERM, tmp_path, timeout=0)
 
 
+_READY = 'echo ready >"/proc/self/fd/$GITAGENT_READY_FD"\n'
 _RECORDS = """\
 trap 'exit 5' TERM
-echo ready
 record() {
     blob=$(printf '{"state": "%s", "attempt": 1}' "$1" | git hash-object -w --stdin)
     tree=$(printf '100644 blob %s\trecord-v1.json\n' "$blob" | git mktree)
@@ -122,7 +122,7 @@ def stand_in(monkeypatch):
 
 
 def test_a_daemon_is_followed_by_its_lines_and_records(repo, daemon, stand_in):
-    stand_in(_RECORDS)
+    stand_in(_READY + _RECORDS)
     running = daemon(repo)
     running.wait_attempt("t")
 
@@ -133,7 +133,7 @@ def test_a_daemon_is_followed_by_its_lines_and_records(repo, daemon, stand_in):
 def test_waiting_for_a_state_ends_early_when_another_one_is_final(
     repo, daemon, stand_in
 ):
-    stand_in(_RECORDS)
+    stand_in(_READY + _RECORDS)
     running = daemon(repo)
 
     with pytest.raises(WentWrong):
@@ -141,18 +141,25 @@ def test_waiting_for_a_state_ends_early_when_another_one_is_final(
 
 
 def test_waiting_ends_early_when_the_daemon_ends(repo, daemon, stand_in):
-    stand_in("echo ready; exit 3")
+    stand_in(_READY + "exit 3")
     running = daemon(repo)
 
     assert 3 == running.wait_exit()
     with pytest.raises(WentWrong):
         running.wait_task("t", "landed")
     with pytest.raises(WentWrong):
-        Daemon.start(repo).wait_line("never")
+        running.wait_line("never")
+
+
+def test_a_daemon_that_ends_before_its_first_read_is_an_error(repo, stand_in):
+    stand_in("exit 75")
+
+    with pytest.raises(WentWrong):
+        Daemon.start(repo)
 
 
 def test_a_failpoint_reaches_the_daemon_and_a_kill_is_a_kill(repo, daemon, stand_in):
-    stand_in('echo "ready for $GITAGENT_FAILPOINT"; while :; do sleep 0.1; done')
+    stand_in(_READY + 'echo "at $GITAGENT_FAILPOINT"; while :; do sleep 0.1; done')
     running = daemon(repo, failpoint="before-swap")
     running.wait_line("before-swap")
     running.kill()

@@ -23,7 +23,7 @@ COMMAND = (sys.executable, "-P", "-m", "gitagent.cli")
 SETTLED = {"landed", "done", "failed", "stopped", "refused", "rejected", "withdrawn"}
 
 _RECORD = "record-v1.json"
-_READY = re.compile(r"\bready\b")
+_READY_FD = "GITAGENT_READY_FD"  # descriptor on which a daemon says that it has read
 
 
 class WentWrong(AssertionError):
@@ -95,9 +95,15 @@ class Daemon:
     ) -> Self:
         """Start a daemon; with ``wait``, return once it has read for the first time.
 
-        With ``failpoint`` it kills itself at that point (gitagent.host.failpoint).
+        With ``failpoint`` it kills itself at that point (gitagent.host.failpoint). When
+        that can be before the first read is done, do not ``wait``.
+
+        Raises:
+            WentWrong: it ended instead.
         """
+        reading, writing = os.pipe()
         more = {"GITAGENT_FAILPOINT": failpoint} if failpoint else {}
+        more[_READY_FD] = str(writing)
         process = subprocess.Popen(
             [*COMMAND, "up", *args],
             cwd=repo.path,
@@ -107,16 +113,17 @@ class Daemon:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            pass_fds=(writing,),
         )
+        os.close(writing)
         made = cls(repo, process)
         made._reader = threading.Thread(target=made._read, daemon=True)
         made._reader.start()
-        if wait:
-            try:
-                made.wait_line(_READY)
-            except BaseException:
+        with os.fdopen(reading, "rb") as ready:
+            # The end without a word is the daemon's end.
+            if wait and not ready.readline():
                 made.close()
-                raise
+                raise WentWrong(f"the daemon did not start\n{made.log}")
         return made
 
     @property
