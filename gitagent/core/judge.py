@@ -84,16 +84,20 @@ def judge(
 
 
 def missing_runs(
-    submission: Submission, candidate: Candidate, judged: tuple[Judged, ...]
+    submission: Submission,
+    candidate: Candidate,
+    judged: tuple[Judged, ...],
+    failed: tuple[Failure, ...],
 ) -> Iterator[StartRun]:
-    """Yield the runs that the first group which is not green still lacks."""
+    """Yield the runs that the first group which does not pass still lacks."""
+    no = {failure.judged.key for failure in failed}
     for group in sorted({j.check.group for j in judged}):
         members = [j for j in judged if j.check.group == group]
         for j in members:
             run = _RUN.get(j.verdict)
             if run and not j.running:
                 yield StartRun(submission.id, candidate, j.check, j.key, run)
-        if not all(j.green for j in members):
+        if not all(j.green and j.key not in no for j in members):
             return
 
 
@@ -109,8 +113,9 @@ def failures(
             flaky = _flaky(j.check.name, snapshot)
             if flaky >= settings.lander.flaky_budget:
                 why = (
-                    f"Check {j.check.name} passed only at the second try, as in {flaky} of "
-                    f" the last {FLAKY_WINDOW} landings: its flaky budget is used up."
+                    f"Check {j.check.name} passed only at the second try, and did so "
+                    f"in {flaky} of the last {FLAKY_WINDOW} landings: its flaky budget "
+                    "is used up."
                 )
                 found.append(Failure(j, why))
     return tuple(found)

@@ -203,11 +203,23 @@ def _running(
         yield account(record, ended, task, snapshot.settings, now)
     elif record.id not in snapshot.live.attempts:
         yield RecoverAttempt(record)
+    elif (known := _with_pid(record, snapshot)) is not None:
+        yield WriteTask(record, known, f"attempt {record.attempt} is under way")
     elif record.id not in snapshot.live.stopping:
         if record.request == "stop" or task is None:
             yield StopAttempt(record.id, Outcome.STOPPED)
         elif task.blob != record.blob:
             yield StopAttempt(record.id, Outcome.AMENDED)
+
+
+def _with_pid(record: TaskRecord, snapshot: Snapshot) -> TaskRecord | None:
+    """Return the record with the worker's process in it, if that is news."""
+    newest = record.newest
+    if newest is None or newest.pid or record.id not in snapshot.live.pids:
+        return None
+    pid, ticks = snapshot.live.pids[record.id]
+    newest = replace(newest, pid=pid, ticks=ticks)
+    return replace(record, attempts=(*record.attempts[:-1], newest))
 
 
 def account(

@@ -33,7 +33,7 @@ from gitagent.core.judge import (
 from gitagent.core.policy import offences
 from gitagent.core.settings import LanderMode, Settings, Strategy
 from gitagent.core.snapshot import Moment, Offer, Snapshot
-from gitagent.core.submission import Push, Submission, SubmissionState
+from gitagent.core.submission import CheckLine, Push, Submission, SubmissionState
 from gitagent.core.task import TaskFile, TaskState
 
 RACES = 5  # landings that may lose the race for the target before a pause
@@ -187,15 +187,24 @@ def _behind(
 
 
 def _pushes(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
-    settings = snapshot.settings
-    waiting = tuple(
-        s
-        for s in snapshot.submissions.values()
-        if s.push in {Push.PENDING, Push.FAILED}
-    )
-    due = snapshot.live.waits.get("push", 0.0) <= now.monotonic
-    if due and settings and settings.lander.push and waiting:
-        yield PushTarget(waiting)
+    """Bring landings to the remote; a failed push never touches the landing."""
+    live, settings = snapshot.live, snapshot.settings
+    waiting = []
+    for submission in snapshot.submissions.values():
+        if submission.push not in {Push.PENDING, Push.FAILED}:
+            continue
+        landed_as = f"Landed as {(submission.commit or '')[:12]}"
+        if submission.id in live.pushed:
+            reason = f"{landed_as} and pushed."
+            yield _write(submission, submission.state, now, reason, push=Push.PUSHED)
+            continue
+        reason = f"{landed_as}; the push is tried again: {live.push_error}"
+        if live.push_error and submission.reason != reason:
+            yield _write(submission, submission.state, now, reason, push=Push.FAILED)
+        waiting.append(submission)
+    due = live.waits.get("push", 0.0) <= now.monotonic
+    if due and waiting and settings and settings.lander.push:
+        yield PushTarget(tuple(waiting))
 
 
 def _advance(
@@ -221,8 +230,8 @@ def _advance(
         yield _write(submission, SubmissionState.REJECTED, now, refusal, base=base)
         return
     judged = judge(all_checks(settings, submission, task), candidate, snapshot)
-    runs = tuple(missing_runs(submission, candidate, judged))
     failed = failures(judged, settings, snapshot)
+    runs = tuple(missing_runs(submission, candidate, judged, failed))
     if failed and not runs and not any(j.running for j in judged):
         yield _write(
             submission,
@@ -235,11 +244,7 @@ def _advance(
         )
         return
     if all(j.green for j in judged) and not failed:
-        if snapshot.live.waits.get(f"land {submission.id}", 0.0) <= now.monotonic:
-            record = snapshot.records.get(submission.task or "")
-            config = snapshot.target.config
-            ready = replace(submission, checks=lines(judged), config=config)
-            yield Land(ready, candidate, record)
+        yield from _land(submission, candidate, lines(judged), snapshot, now)
         return
     yield from runs
     new = replace(
@@ -253,6 +258,24 @@ def _advance(
     )
     if new != submission:
         yield _changed(submission, new, now, "is checked")
+
+
+def _land(
+    submission: Submission,
+    candidate: Candidate,
+    checks: tuple[CheckLine, ...],
+    snapshot: Snapshot,
+    now: Moment,
+) -> Iterator[Action]:
+    if snapshot.live.waits.get(f"land {submission.id}", 0.0) <= now.monotonic:
+        record = snapshot.records.get(submission.task or "")
+        ready = replace(submission, checks=checks, config=snapshot.target.config)
+        yield Land(ready, candidate, record)
+        return
+    reason = snapshot.live.held.get(submission.id)
+    same = submission.state is SubmissionState.HELD and submission.reason == reason
+    if reason and not same:
+        yield _write(submission, SubmissionState.HELD, now, reason, checks=checks)
 
 
 def _refusal(

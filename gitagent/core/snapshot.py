@@ -54,14 +54,20 @@ class AttemptEnd:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What runs inside this daemon; empty after a restart."""
+    """What runs inside this daemon; empty after a restart. Keyed by task at first."""
 
-    attempts: frozenset[str] = frozenset()  # tasks with a worker or one that ended
+    attempts: frozenset[str] = frozenset()  # with a worker, or one that just ended
     stopping: frozenset[str] = frozenset()  # of these, the ones told to stop
+    pids: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # pid, ticks
     ended: tuple[AttemptEnd, ...] = ()  # not yet accounted for
     runs: frozenset[tuple[str, int]] = frozenset()  # (check key, run) under way
     candidates: Mapping[str, Candidate] = field(default_factory=dict)  # by submission
     waits: Mapping[str, float] = field(default_factory=dict)  # key: not before
+    held: Mapping[str, str] = field(
+        default_factory=dict
+    )  # submission: what is in the way
+    pushed: frozenset[str] = frozenset()  # landings that reached the remote
+    push_error: str = ""  # why the newest push failed; empty if it did not
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,47 +32,21 @@ SETTLED = frozenset(
     }
 )
 
-# A settled task goes on only when it is asked for anew: its file was amended or came
-# back, or a person said `gitagent task retry`. All of these lead to WAITING or, if a
-# slot is free at once, to RUNNING.
+# Asked for anew: its file was amended or came back, or a person said retry.
+_ANEW = frozenset({TaskState.WAITING, TaskState.RUNNING, TaskState.REFUSED})
+
 TRANSITIONS: dict[TaskState | None, frozenset[TaskState]] = {
-    None: frozenset(
-        {TaskState.WAITING, TaskState.RUNNING, TaskState.REFUSED, TaskState.STOPPED}
-    ),
-    TaskState.WAITING: frozenset(
-        {TaskState.WAITING, TaskState.RUNNING, TaskState.REFUSED, TaskState.STOPPED}
-    ),
-    TaskState.RUNNING: frozenset(
-        {
-            TaskState.RUNNING,
-            TaskState.WAITING,
-            TaskState.QUESTION,
-            TaskState.SUBMITTED,
-            TaskState.DONE,
-            TaskState.FAILED,
-            TaskState.STOPPED,
-            TaskState.REFUSED,
-        }
-    ),
-    TaskState.QUESTION: frozenset({TaskState.WAITING, TaskState.STOPPED}),
-    TaskState.SUBMITTED: frozenset(
-        {
-            TaskState.SUBMITTED,
-            TaskState.WAITING,
-            TaskState.LANDED,
-            TaskState.FAILED,
-            TaskState.STOPPED,
-        }
-    ),
-    TaskState.LANDED: frozenset({TaskState.WAITING, TaskState.RUNNING}),
-    TaskState.DONE: frozenset({TaskState.WAITING, TaskState.RUNNING}),
-    TaskState.FAILED: frozenset(
-        {TaskState.WAITING, TaskState.RUNNING, TaskState.STOPPED}
-    ),
-    TaskState.STOPPED: frozenset({TaskState.WAITING, TaskState.RUNNING}),
-    TaskState.REFUSED: frozenset(
-        {TaskState.WAITING, TaskState.RUNNING, TaskState.STOPPED}
-    ),
+    None: _ANEW,
+    TaskState.WAITING: _ANEW | {TaskState.STOPPED},
+    TaskState.RUNNING: frozenset(TaskState) - {TaskState.LANDED},
+    TaskState.QUESTION: _ANEW | {TaskState.STOPPED},
+    TaskState.SUBMITTED: _ANEW
+    | {TaskState.LANDED, TaskState.FAILED, TaskState.STOPPED},
+    TaskState.LANDED: _ANEW,
+    TaskState.DONE: _ANEW,
+    TaskState.FAILED: _ANEW | {TaskState.STOPPED},
+    TaskState.STOPPED: _ANEW,
+    TaskState.REFUSED: _ANEW | {TaskState.STOPPED},
 }
 
 

@@ -1,0 +1,47 @@
+"""Which settled records are old enough to leave the refs that every read lists."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gitagent.core.action import Archive
+from gitagent.core.snapshot import Moment, Snapshot
+from gitagent.core.submission import Push
+
+_BATCH = 500  # refs moved by one action
+
+
+def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
+    """Yield what moves to the archive.
+
+    A record stays while something could still ask for it: a task's file, a ref that
+    offers the object, a push under way.
+    """
+    if snapshot.settings is None:
+        return
+    keep = timedelta(seconds=snapshot.settings.records.keep)
+    before = datetime.fromisoformat(now.stamp) - keep
+    offered = {offer.tip for offer in snapshot.offers}
+    old: dict[str, list[tuple[str, str]]] = {}
+    for task in snapshot.records.values():
+        if (
+            task.settled
+            and task.id not in snapshot.tasks
+            and _older(task.since, before)
+        ):
+            ref = f"refs/gitagent/tasks/{task.id}"
+            old.setdefault(task.since[:7], []).append((ref, task.oid))
+    for submission in snapshot.submissions.values():
+        if (
+            submission.settled
+            and submission.tip not in offered
+            and submission.push in {None, Push.PUSHED}
+            and _older(submission.since, before)
+        ):
+            ref = f"refs/gitagent/submissions/{submission.id}"
+            old.setdefault(submission.since[:7], []).append((ref, submission.oid))
+    for month, refs in sorted(old.items()):
+        yield Archive(month, tuple(refs[:_BATCH]))
+
+
+def _older(stamp: str, before: datetime) -> bool:
+    return datetime.fromisoformat(stamp) < before
