@@ -99,6 +99,11 @@ def kill_marked(variable: str, value: str) -> int:
     return killed
 
 
+def send_kill(pidfd: int) -> None:
+    """Send SIGKILL; a process that is gone already is no error."""
+    _send(pidfd, signal.SIGKILL)
+
+
 def wait_gone(pidfd: int) -> bool:
     """Wait for the end of a process that was killed; False if it does not come."""
     poll = select.poll()

@@ -1,0 +1,245 @@
+"""Where attempts and check runs execute: an interface, and this machine.
+
+What passes between the daemon and a run is its arguments, its output stream, and the
+folders of its confinement; a second engine on other machines can keep that promise.
+"""
+
+import json
+import os
+import secrets
+import select
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gitagent.host import kin, process
+from gitagent.host.confinement import Confinement, environment
+from gitagent.host.process import Cancel, Exit
+from gitagent.host.sandbox import command, find_bwrap, outer_environment, probe
+
+MARK = "GITAGENT_RUN"  # names one unconfined run in the environment of its processes
+_KEEP = process.KEEP
+_READY_MS = 10_000  # for bubblewrap to make the namespaces, which takes 2 ms
+
+
+class Engine(Protocol):
+    """Runs a command confined and tells how it ended."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        inside: Confinement,
+        *,
+        timeout: float,
+        stdin: bytes | None = None,
+        keep: int = _KEEP,
+        merge_stderr: bool = False,
+        on_output: Callable[[bytes], None] | None = None,
+        cancel: Cancel | None = None,
+        on_start: Callable[[int], None] | None = None,
+    ) -> Exit:
+        """Run to the end, the time limit (seconds), or the cancellation.
+
+        On return nothing of it is left running, whatever it started and however it
+        ended. ``on_start`` gets the pid of the outermost process. What cannot be
+        started is an Exit with ``started`` False and the reason in ``stderr``.
+        """
+        ...
+
+
+class LocalEngine:
+    """This machine: bubblewrap and a limit on file sizes, or no confinement at all.
+
+    The confined processes die with the *thread* that calls `run`, not only with the
+    daemon, so it has to be called from a thread that lives until it returns (any
+    thread does that, unless the interpreter is torn down around it).
+    """
+
+    def run(
+        self,
+        argv: Sequence[str],
+        inside: Confinement,
+        *,
+        timeout: float,
+        stdin: bytes | None = None,
+        keep: int = _KEEP,
+        merge_stderr: bool = False,
+        on_output: Callable[[bytes], None] | None = None,
+        cancel: Cancel | None = None,
+        on_start: Callable[[int], None] | None = None,
+    ) -> Exit:
+        """Run as `Engine.run` says; with mode "off" unconfined, in ``inside.cwd``."""
+        limits = _limits(inside)
+        if limits is None:
+            return _refused("prlimit was not found")
+        plan = _Plan(timeout, stdin, keep, merge_stderr, on_output, cancel, on_start)
+        if inside.mode == "off":
+            return _unconfined([*limits, *argv], inside, plan)
+        problem = probe()
+        bwrap = find_bwrap()
+        if problem is not None or bwrap is None:
+            return _refused(problem or "there is no bubblewrap")
+        return _confined(limits, bwrap, argv, inside, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What every kind of run is asked for."""
+
+    timeout: float
+    stdin: bytes | None
+    keep: int
+    merge_stderr: bool
+    on_output: Callable[[bytes], None] | None
+    cancel: Cancel | None
+    on_start: Callable[[int], None] | None
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: dict[str, str],
+        on_start: Callable[[int], None] | None,
+        pass_fds: Sequence[int] = (),
+    ) -> Exit:
+        return process.run(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=self.stdin,
+            timeout=self.timeout,
+            keep=self.keep,
+            merge_stderr=self.merge_stderr,
+            on_output=self.on_output,
+            cancel=self.cancel,
+            on_start=on_start,
+            pass_fds=pass_fds,
+        )
+
+
+def _confined(
+    limits: list[str],
+    bwrap: str,
+    argv: Sequence[str],
+    inside: Confinement,
+    plan: _Plan,
+) -> Exit:
+    status = _Status()
+    try:
+        options = ("--json-status-fd", str(status.write))
+        with command(bwrap, argv, inside, *options) as (line, fds):
+
+            def begun(pid: int) -> None:
+                status.close_write()
+                if plan.on_start is not None:
+                    plan.on_start(pid)
+                status.find_init(pid)
+
+            done = plan.run(
+                [*limits, *line],
+                cwd="/",
+                env=outer_environment(),
+                on_start=begun,
+                pass_fds=[*fds, status.write],
+            )
+        status.end_all()
+        if done.code is None or not done.started or status.command_ended():
+            return done
+        # Setting up failed, or there is no such command: bubblewrap's last words.
+        said = done.stderr or done.output
+        code = 127 if b"execvp" in said and b"No such file" in said else 126
+        return replace(done, code=code, started=False, stderr=said.strip())
+    finally:
+        status.end_all()
+        status.close()
+
+
+def _unconfined(argv: Sequence[str], inside: Confinement, plan: _Plan) -> Exit:
+    env = environment(inside)
+    mark = env.setdefault(MARK, secrets.token_hex(16))
+    try:
+        return plan.run(argv, cwd=inside.cwd, env=env, on_start=plan.on_start)
+    finally:
+        kin.kill_marked(MARK, mark)
+
+
+class _Status:
+    """What bubblewrap tells of the process that is pid 1 inside.
+
+    When that one is gone, the kernel has ended every other process in there. Source:
+    pid_namespaces(7), bwrap(1) --json-status-fd.
+    """
+
+    def __init__(self) -> None:
+        self._read, self.write = os.pipe2(os.O_CLOEXEC)
+        self._told = b""
+        self._init: int | None = None
+
+    def find_init(self, outer: int) -> None:
+        """Wait until pid 1 exists, or bubblewrap failed before."""
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        if not poll.poll(_READY_MS):
+            return
+        self._told = os.read(self._read, 4096)
+        pid = self._value("child-pid")
+        if pid is None:
+            return
+        with suppress(OSError):
+            fd = os.pidfd_open(pid)
+            found = kin.stat(pid)
+            # Reaped in between, the pid could be that of another process.
+            if found is not None and found.parent == outer:
+                self._init = fd
+            else:
+                os.close(fd)
+
+    def end_all(self) -> None:
+        """Kill pid 1 inside and wait until it, and with it everything, is gone."""
+        if self._init is not None:
+            kin.send_kill(self._init)
+            kin.wait_gone(self._init)
+            os.close(self._init)
+            self._init = None
+
+    def command_ended(self) -> bool:
+        """Whether the command was started and ended by itself.
+
+        bubblewrap alone can write here, so a command cannot pretend that it never ran.
+        """
+        os.set_blocking(self._read, False)
+        with suppress(BlockingIOError):
+            while data := os.read(self._read, 4096):
+                self._told += data
+        return self._value("exit-code") is not None
+
+    def close_write(self) -> None:
+        if self.write >= 0:
+            os.close(self.write)
+            self.write = -1
+
+    def close(self) -> None:
+        self.close_write()
+        os.close(self._read)
+
+    def _value(self, key: str) -> int | None:
+        for line in self._told.splitlines():
+            with suppress(ValueError):
+                values = json.loads(line)
+                if isinstance(values, dict) and isinstance(values.get(key), int):
+                    return int(values[key])
+        return None
+
+
+def _limits(inside: Confinement) -> list[str] | None:
+    prlimit = shutil.which("prlimit")
+    if prlimit is None:
+        return None
+    return [prlimit, "--core=0", f"--fsize={inside.file_limit << 20}", "--"]
+
+
+def _refused(reason: str) -> Exit:
+    return Exit(126, stderr=reason.encode(), started=False)
