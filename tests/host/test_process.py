@@ -180,12 +180,14 @@ def test_a_background_child_that_holds_the_pipe_is_not_waited_for():
 
 def test_a_child_in_its_own_session_with_the_pipe_is_not_waited_for():
     code = (
-        "import os,sys\n"
+        "import os\n"
+        "read, write = os.pipe()\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
-        "    print(os.getpid(), flush=True)\n"
+        "    os.write(1, b'%d\\n' % os.getpid())\n"
+        "    os.write(write, b'1')\n"
         "    while True: os.write(1, b'x')\n"
-        "sys.stdin.read()\n"
+        "os.read(read, 1)\n"
         "os._exit(6)\n"
     )
     pid = []
@@ -194,7 +196,6 @@ def test_a_child_in_its_own_session_with_the_pipe_is_not_waited_for():
         if not pid:
             pid.append(int(data.split(b"\n")[0]))
 
-    # -I: a start without the site's own modules, so that the first words are ours.
     done = run(
         [sys.executable, "-I", "-c", code], cwd="/", env=ENV, timeout=20, on_output=note
     )
