@@ -6,6 +6,7 @@ Source: git(1), git-config(1).
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,8 @@ _USER = (
     "NO_PROXY",
 )
 
+_GIVEN = re.compile(r"GIT_CONFIG_(?:COUNT|KEY_\d+|VALUE_\d+)")  # git-config(1)
+
 _QUIET = {
     "LC_ALL": "C",
     "GIT_NO_REPLACE_OBJECTS": "1",
@@ -119,7 +122,11 @@ def clean_environment(user_config: bool) -> dict[str, str]:  # noqa: FBT001
         environment["TMPDIR"] = os.environ["TMPDIR"]
     if not user_config:
         return environment | _ALONE
-    passed = {name: os.environ[name] for name in _USER if name in os.environ}
+    passed = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _USER or _GIVEN.fullmatch(name)
+    }
     return environment | passed
 
 
@@ -134,6 +141,7 @@ def run_git(
     keep: int = OUTPUT_BYTES,
     user_config: bool = False,
     cancel: process.Cancel | None = None,
+    pass_fds: tuple[int, ...] = (),
 ) -> Done:
     """Run git(1) in ``cwd``, without naming a repository; see ``Git.run``."""
     argv = git_argv(config, args)
@@ -146,6 +154,7 @@ def run_git(
         timeout=timeout,
         keep=keep,
         cancel=cancel,
+        pass_fds=pass_fds,
     )
     if not ended.started:
         raise not_started(cwd, ended.stderr.decode(errors="replace"))
@@ -198,6 +207,7 @@ class Git:
         cwd: Path | None = None,
         keep: int = OUTPUT_BYTES,
         cancel: process.Cancel | None = None,
+        pass_fds: tuple[int, ...] = (),
     ) -> Done:
         """Run git(1) on the repository and return how it ended.
 
@@ -220,6 +230,7 @@ class Git:
             keep=keep,
             user_config=user_config,
             cancel=cancel,
+            pass_fds=pass_fds,
         )
 
     def place(

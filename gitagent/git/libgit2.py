@@ -21,6 +21,7 @@ _KINDS: dict[int, str] = {
     ObjectType.COMMIT: "commit",
     ObjectType.TAG: "tag",
 }
+_BROKEN_REF = "corrupted loose reference"  # left by a crash; git leaves it out too
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
 
 
@@ -70,12 +71,16 @@ class Libgit2(Store):
         return dict(sorted(found.items()))
 
     def ref(self, name: str) -> str | None:
-        """Return the object id of ``HEAD`` or a full ref name; None if unborn."""
-        try:
-            with _errors("show-ref", name):
+        """Return the object id of ``HEAD`` or a full ref name; None if none."""
+        with _errors("show-ref", name):
+            try:
                 return _target(self._repo.references[name])
-        except MissingObject:
-            return None
+            except (KeyError, pygit2.InvalidSpecError):
+                return None
+            except pygit2.GitError as error:
+                if _BROKEN_REF in str(error):
+                    return None
+                raise
 
     def kind(self, oid: str) -> str | None:
         """Return blob, tree, commit or tag; None if the object is not here."""

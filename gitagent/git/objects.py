@@ -82,7 +82,10 @@ class Objects(Protocol):
         """
 
     def ref(self, name: str) -> str | None:
-        """Return the object id of ``HEAD`` or a full ref name; None if unborn."""
+        """Return the object id of ``HEAD`` or a full ref name.
+
+        None if there is none, if it is broken, or if no ref can have this name.
+        """
 
     def kind(self, oid: str) -> str | None:
         """Return blob, tree, commit or tag; None if the object is not here."""

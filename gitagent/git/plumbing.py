@@ -54,7 +54,7 @@ class Plumbing(Store):
         return {name: oid for oid, name in pairs if name.startswith(prefix)}
 
     def ref(self, name: str) -> str | None:
-        """Return the object id of ``HEAD`` or a full ref name; None if unborn."""
+        """Return the object id of ``HEAD`` or a full ref name; None if none."""
         shown = self._git.run("show-ref", "--verify", "--", name, ok=(0, 1, 128))
         return shown.text.partition(" ")[0] or None
 

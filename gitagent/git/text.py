@@ -69,7 +69,7 @@ def clean_message(text: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    return text.encode(errors="surrogateescape").decode(errors="replace")
+    return text.encode(errors="replace").decode()
 
 
 def signature(who: Person) -> bytes:
