@@ -1,0 +1,97 @@
+r"""What other people's bytes look like before anybody sees or commits them.
+
+One sanitiser for everything that is printed or committed: a character that moves the
+cursor, hides text, reorders it or ends a line unseen becomes its escape (``\x1b``).
+"""
+
+import re
+
+# Line feed and tab stay. U+2028 and U+2029 end a line for Python and for browsers.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
+    "\u2028\u2029"
+    "\ud800-\udfff]"  # lone surrogates: no UTF-8 can hold them
+)
+
+# ECMA-48: CSI sequences; strings (OSC, DCS, SOS, PM, APC) up to BEL or ST; the rest.
+# A string that is never ended is not one: it would swallow all that follows.
+_ANSI = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]"
+    "|\x1b[]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)"
+    "|\x1b[ -/]*[0-OQ-WYZ\\\\`-~]"
+)
+
+_MARKDOWN = re.compile(r"[\\`\[\]<>]")
+_BACKTICKS = re.compile(r"`+")
+
+
+def visible(text: str) -> str:
+    r"""Return ``text`` with control and bidirectional characters as escapes.
+
+    Keeps ``\n`` and ``\t``; ``\r\n`` is ``\n``. Visible text stays as it is, and the
+    result always encodes as UTF-8.
+    """
+    return _HIDDEN.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def line(text: str) -> str:
+    r"""Return ``text`` visible and on one line, its line feeds and tabs as escapes."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def sentence(text: str, limit: int = 200) -> str:
+    """Return ``text`` visible, white space collapsed, at most ``limit`` characters."""
+    words = " ".join(visible(text).split())
+    return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
+
+
+def plain(data: bytes) -> str:
+    """Return the output of a program as text for people.
+
+    UTF-8 with replacement; colours and other terminal sequences are dropped; a
+    carriage return ends a line, so that nothing is overwritten; the rest is visible.
+    """
+    text = data.decode("utf-8", "replace")
+    text = _ANSI.sub("", text)
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def tail(text: str, lines: int = 40, chars: int = 4000) -> str:
+    """Return the end of ``text``: at most so many lines and characters of it.
+
+    What was left out is said in a first line of its own; blank ends are dropped.
+    """
+    text = text.strip("\n")
+    kept = "\n".join(text.split("\n")[-lines:])[-chars:]
+    left = len(text) - len(kept)
+    return f"[{left} characters left out]\n{kept}" if left else kept
+
+
+def markdown(text: str) -> str:
+    """Return ``text`` as one line of Markdown that holds no link, code or HTML."""
+    return _MARKDOWN.sub(r"\\\g<0>", sentence(text))
+
+
+def code(text: str) -> str:
+    """Return ``text`` as one inline code span, whatever backticks it holds."""
+    shown = line(text) or " "
+    ticks = "`" * (_longest(shown) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def fenced(text: str, info: str = "text") -> str:
+    """Return ``text`` visible in a code fence longer than any run of backticks."""
+    shown = visible(text).strip("\n")
+    ticks = "`" * max(3, _longest(shown) + 1)
+    return f"{ticks}{info}\n{shown}\n{ticks}"
+
+
+def _longest(text: str) -> int:
+    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+
+
+def _escape(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -1,0 +1,57 @@
+"""Which globs, paths and places in a tree a file may name."""
+
+from gitagent.core.glob import matching
+
+
+def glob_problem(glob: str) -> str | None:
+    """Return how to mend a glob over paths of the tree, or None if it is good."""
+    if glob.startswith(("!", "#")):
+        return f"a glob does not begin with {glob[0]}; list what is meant"
+    if why := path_problem(glob):
+        return why
+    try:
+        matching((glob,), ())
+    except ValueError:
+        return "it is not a glob; see gitignore(5)"
+    return None
+
+
+def path_problem(path: str) -> str | None:
+    """Return how to mend a path in the tree, or None if it is good."""
+    if path.startswith(("/", "~")):
+        return "write it from the top of the repository, without / in front"
+    if "\\" in path or not path.isprintable():
+        return "write it with / and without control characters"
+    parts = path.removesuffix("/").split("/")
+    if ".." in parts:
+        return "write it without .."
+    if "." in parts or "" in parts:
+        return "write it without ./ and //"
+    return None
+
+
+def inside_problem(path: str) -> str | None:
+    """Return how to mend a path of a file or folder below the top, or None."""
+    if path.split("/", 1)[0].lower() == ".git":
+        return "name a path outside .git"
+    return path_problem(path)
+
+
+def command_problem(command: str) -> str | None:
+    """Return how to mend a shell command, or None if it can be run."""
+    if "\0" in command:
+        return "write it without a NUL character"
+    if command.lstrip().startswith("#"):
+        return "write a command, not a comment"
+    return None
+
+
+def host_problem(host: str) -> str | None:
+    """Return how to mend a ``host:port``, or None if it is good."""
+    name, colon, port = host.rpartition(":")
+    plain = name.strip("[]").replace(":", "").replace(".", "").replace("-", "")
+    if not colon or not plain or not plain.isascii() or not plain.isalnum():
+        return 'write "host:port", such as "pypi.example.org:443"'
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
+        return "the port is a number from 1 to 65535"
+    return None
