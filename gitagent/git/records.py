@@ -14,7 +14,7 @@ from typing import Final
 
 from gitagent import __version__
 from gitagent.errors import GitError, UserError
-from gitagent.files import clean
+from gitagent.files.message import record_message
 from gitagent.git import refs
 from gitagent.git.objects import BLOB, Commit, Entry, Objects
 from gitagent.git.repository import Repository
@@ -106,7 +106,7 @@ class Records:
         if RECORD in (attachments or {}):
             raise ValueError(f"{RECORD} is the record itself")
         contents = {RECORD: payload, **(attachments or {})}
-        step = _Step(clean.sentence(what), kind, contents, old, parents)
+        step = _Step(record_message(what, kind), contents, old, parents)
         try:
             return self._append(ref, step, objects)
         except GitError as error:
@@ -122,14 +122,13 @@ class Records:
         else:
             new = step.write(objects)
         move = refs.RefUpdate(ref, new, step.old)
-        refs.update(self.repo.git, [move], step.subject)
+        refs.update(self.repo.git, [move], step.message.partition("\n")[0])
         return new
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    subject: str
-    kind: str
+    message: str
     contents: Mapping[str, bytes | str]  # by name: content, or a stored blob
     old: str | None
     parents: tuple[str, ...]
@@ -143,10 +142,9 @@ class _Step:
         if before is None and self.parents:
             before = _root(objects)
         chain = () if before is None else (before,)
-        trailers = f"Gitagent-Record: {self.kind}\nGitagent-Release: {__version__}"
-        message = f"{self.subject}\n\n{trailers}\n"
         who = Person(_NAME, _EMAIL, int(clock.now().timestamp()))
-        return objects.write_commit(tree, (*chain, *self.parents), message, who, who)
+        parents = (*chain, *self.parents)
+        return objects.write_commit(tree, parents, self.message, who, who)
 
 
 def _root(objects: Objects) -> str:
