@@ -33,6 +33,7 @@ class Landing:
     sandbox: str  # "required" or "off"
     changes: tuple[PathChange, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()  # (check, output of its failed run)
+    receipts: tuple[tuple[str, str], ...] = ()  # (check, blob of its receipt)
     hint: str = ""  # what has to be restarted; empty: nothing
 
 
@@ -75,16 +76,19 @@ def _front(submission: Submission, landing: Landing) -> dict[str, object]:
         key: clean.line(value) for key, value in known.items() if value
     }
     if submission.checks:
-        front["check"] = [_check(line) for line in submission.checks]
+        blobs = dict(landing.receipts)
+        front["check"] = [_check(line, blobs) for line in submission.checks]
     return front
 
 
-def _check(line: CheckLine) -> dict[str, object]:
+def _check(line: CheckLine, blobs: dict[str, str]) -> dict[str, object]:
     known: dict[str, object] = {"name": clean.line(line.name), "result": line.state}
     if line.seconds is not None:
         known["seconds"] = round(line.seconds, 3)
     if line.receipt:
         known["receipt"] = clean.line(line.receipt)
+    if line.name in blobs:
+        known["blob"] = blobs[line.name]
     return known
 
 
