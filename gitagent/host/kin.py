@@ -99,6 +99,46 @@ def kill_marked(variable: str, value: str) -> int:
     return killed
 
 
+def terminate(pid: int, ticks: int) -> bool:
+    """Ask the process to end, with SIGTERM; False if it is gone already."""
+    with _handle(pid, ticks) as fd:
+        if fd is None:
+            return False
+        _send(fd, signal.SIGTERM)
+        return True
+
+
+def works_in(name: str, folder: Path) -> bool:
+    """Whether a program whose name begins so is at work in or on ``folder``.
+
+    That is: its current directory lies in there, or its GIT_DIR names the folder. A
+    process that may not be looked at counts as one that is.
+    """
+    return any(
+        _works_in(process, folder)
+        for process in table()
+        if process.state not in "ZX" and _comm(process.pid).startswith(name)
+    )
+
+
+def _comm(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _works_in(process: Stat, folder: Path) -> bool:
+    try:
+        cwd = Path(f"/proc/{process.pid}/cwd").readlink()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    home = folder.parent if folder.name == ".git" else folder
+    return cwd.is_relative_to(home) or _marked(process, f"GIT_DIR={folder}".encode())
+
+
 def send_kill(pidfd: int) -> None:
     """Send SIGKILL; a process that is gone already is no error."""
     _send(pidfd, signal.SIGKILL)

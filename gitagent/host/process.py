@@ -281,7 +281,12 @@ class _Talk:
 
 
 def start_detached(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    log: Path,
+    pass_fds: Sequence[int] = (),
 ) -> int:
     """Start a process that outlives this one, its output appended to ``log``.
 
@@ -289,7 +294,13 @@ def start_detached(
     """
     with log.open("ab") as output:
         child = spawn(
-            argv, cwd, env, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            argv,
+            cwd,
+            env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=pass_fds,
         )
     return _disown(child)
 
