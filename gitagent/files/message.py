@@ -14,7 +14,7 @@ from gitagent.files import clean
 
 Trailer = tuple[str, str]
 
-RECORDS = ("task", "submission", "receipt", "init", "done", "task-add")
+RECORDS = ("task", "submission", "receipt", "init", "done", "task-add", "archive")
 
 _SUBJECT = 120
 _OURS = re.compile(r"\s*gitagent-", re.IGNORECASE)
