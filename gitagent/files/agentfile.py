@@ -9,6 +9,7 @@ from dataclasses import replace
 from gitagent.core.agent import BACKENDS, GRANTS, Agent
 from gitagent.core.ident import id_problem
 from gitagent.core.task import Refusal
+from gitagent.files import clean
 from gitagent.files.fields import Fields, nearest
 from gitagent.files.frontmatter import Front, split
 from gitagent.files.globs import glob_problem, host_problem
@@ -25,11 +26,11 @@ def parse(name: str, data: bytes, path: str) -> Agent | Refusal:
     Without ``backend`` it is the one that the file is named after, else ``model``.
     """
     if why := id_problem(name):
-        return Refusal(path, f"{why}; rename the file")
+        return Refusal(path, f"{clean.line(path)}: {why}; rename the file")
     try:
         return _parse(name, split(data, path), path)
     except Malformed as error:
-        return Refusal(path, error.reason)
+        return Refusal(path, str(error))
 
 
 def _parse(name: str, front: Front, path: str) -> Agent:

@@ -29,7 +29,7 @@ def found(value: object) -> str:
         case int():
             return f"the number {value}" if abs(value) < 10**18 else "a huge number"
         case float():
-            return f"the number {value}"
+            return f"the number {value:g}"
         case list() | tuple():
             return "a list"
         case dict():
@@ -68,7 +68,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, str) or not value.strip():
-            self._wrong(key, value, "a text", f'"{key}"')
+            self._wrong(key, value, "a text", "…")
         if problem and (why := problem(value)):
             self.refuse(key, f"{key} is {found(value)}", why)
         return value
@@ -141,8 +141,8 @@ class Fields:
                 units = " and ".join(UNITS)
                 self.refuse(key, f"{key} counts {found(unit)}", f"units are {units}")
             if not is_amount(amount):
-                name = f"{key}.{unit}"
-                self._wrong(key, amount, f"{name} to be a number from 0", {unit: 5})
+                problem = f"{key}.{unit} is {found(amount)}, expected a number from 0"
+                self.refuse(key, problem, f"write {self._written(key, {unit: 5})}")
         return tuple(sorted((unit, float(amount)) for unit, amount in value.items()))
 
     def refuse(self, key: str, problem: str, mend: str) -> NoReturn:
@@ -160,7 +160,7 @@ class Fields:
         if self.front.kind != "yaml":
             text = json.dumps(value, ensure_ascii=False)
             if isinstance(value, dict):
-                text = text.replace(": ", " = ").replace('"', "")
+                text = text.replace('{"', "{ ").replace('": ', " = ").replace("}", " }")
             return f"{key} = {text}"
         text = json.dumps(value, ensure_ascii=False)
         return f"{key}: {text}"

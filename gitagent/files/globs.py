@@ -6,13 +6,13 @@ from gitagent.core.glob import matching
 def glob_problem(glob: str) -> str | None:
     """Return how to mend a glob over paths of the tree, or None if it is good."""
     if glob.startswith(("!", "#")):
-        return f"a glob does not begin with {glob[0]}; list what is meant"
+        return f"list what is meant, without {glob[0]} in front"
     if why := path_problem(glob):
         return why
     try:
         matching((glob,), ())
     except ValueError:
-        return "it is not a glob; see gitignore(5)"
+        return "write a glob as in gitignore(5)"
     return None
 
 
@@ -51,7 +51,7 @@ def host_problem(host: str) -> str | None:
     name, colon, port = host.rpartition(":")
     plain = name.strip("[]").replace(":", "").replace(".", "").replace("-", "")
     if not colon or not plain or not plain.isascii() or not plain.isalnum():
-        return 'write "host:port", such as "pypi.example.org:443"'
+        return 'write "host:port", such as "api.example.org:443"'
     if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
         return "the port is a number from 1 to 65535"
     return None

@@ -12,6 +12,11 @@ SHELLS = frozenset({"sh", "bash", "shell"})
 
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})\s*(\S*)")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=( +|\t)\S)")
+_RULE = re.compile(r"([-*])(?:[ \t]*\1){2,}[ \t]*$")
+_NO_START = re.compile(  # of a block: text that can go on with a paragraph
+    r"[ \t]*(?!`{3}|~{3}|#{1,6}(?:\s|$)|>|<!--|(?:[-*+]|\d{1,9}[.)])(?:\s|$)"
+    r"|([-*_])(?:[ \t]*\1){2,}[ \t]*$)[^ \t]"
+)
 _ATX = re.compile(r"#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 
 
@@ -47,15 +52,20 @@ def outline(text: str) -> Outline:
     heading: Heading | None = None
     blocks: list[Block] = []
     offsets: list[int] = []  # of the contents of the list items that are open
-    row = 0
+    row, paragraph = 0, False
     while row < len(rows):
+        if paragraph and _NO_START.match(rows[row]):
+            row += 1  # more of a paragraph, however far to the left: no item ends here
+            continue
         indent, content = _enter(rows[row], offsets)
+        paragraph = bool(content) and _NO_START.match(content) is not None
         if indent > 3:
+            paragraph = False
             row += 1
         elif content.startswith("<!--"):
             row = _after_comment(rows, row)
         elif fence := _FENCE.match(content):
-            block, row = _block(rows, row, fence, sum(offsets[-1:]) + indent)
+            block, row = _block(rows, row, fence, sum(offsets[-1:]), indent)
             blocks.append(block)
         else:
             heading = heading or _heading(rows, row, content, item=bool(offsets))
@@ -72,7 +82,11 @@ def _enter(row: str, offsets: list[int]) -> tuple[int, str]:
         while offsets and column < offsets[-1]:
             offsets.pop()
     base = sum(offsets[-1:])
-    while column - base <= 3 and (item := _ITEM.match(content)):
+    while (
+        column - base <= 3
+        and not _RULE.match(content)
+        and (item := _ITEM.match(content))
+    ):
         # An item whose content is indented code begins one space behind its marker.
         gap = len(item[1]) if len(item[1]) <= 4 else 1
         base = column + len(item[0]) + gap
@@ -83,17 +97,25 @@ def _enter(row: str, offsets: list[int]) -> tuple[int, str]:
 
 
 def _block(
-    rows: list[str], start: int, fence: re.Match[str], column: int
+    rows: list[str], start: int, fence: re.Match[str], base: int, indent: int
 ) -> tuple[Block, int]:
-    """Return the block that begins on row ``start``, and the row behind it."""
+    """Return the block that begins on row ``start``, and the row behind it.
+
+    ``base`` is the column of its list item's content: a row left of it ends both.
+    """
     mark = fence[1]
-    closing = re.compile(rf" {{0,{column + 3}}}{re.escape(mark)}{mark[0]}*[ \t]*$")
+    closing = re.compile(rf" {{0,{base + 3}}}{re.escape(mark)}{mark[0]}*[ \t]*$")
     inside: list[str] = []
     for number in range(start + 1, len(rows)):
-        row = rows[number]
-        if closing.match(row):
+        content = rows[number].lstrip(" \t")
+        lead = rows[number][: len(rows[number]) - len(content)].expandtabs(4)
+        if content and len(lead) < base:
+            return _made(fence, inside, start, closed=False), number
+        if closing.match(lead + content):
             return _made(fence, inside, start, closed=True), number + 1
-        inside.append(row[min(column, len(row) - len(row.lstrip(" "))) :])
+        inside.append(
+            lead[base + indent :] + content if base + indent else rows[number]
+        )
     return _made(fence, inside, start, closed=False), len(rows)
 
 

@@ -28,8 +28,7 @@ PATH = ".agent/config.toml"
 
 _EXPECTED = {
     "string_type": ("a text", 'put it in quotes: {key} = "…"'),
-    "int_type": ("a whole number", "write it without quotes: {key} = 2"),
-    "int_from_float": ("a whole number", "write it without a dot: {key} = 2"),
+    "int_type": ("a whole number", "write it without quotes and dot: {key} = 2"),
     "bool_type": ("true or false", "write {key} = true or {key} = false"),
     "float_type": ("a number", "write it without quotes: {key} = 2"),
     "tuple_type": ("a list", 'write it in brackets: {key} = ["…"]'),
@@ -149,7 +148,7 @@ def _fault(error: dict[str, Any], values: Table) -> Fault:
     path: schema.Path = error["loc"]
     kind: str = error["type"]
     if kind == "unexpected_keyword_argument":
-        return Fault(path, "is not a setting", _meant(path))
+        return Fault(path, "is not a setting", _meant(path, values))
     if kind == "missing":
         return Fault(path, "is missing", f'write {path[-1]} = "…"')
     if kind == "enum":
@@ -159,19 +158,21 @@ def _fault(error: dict[str, Any], values: Table) -> Fault:
     keys = [part for part in path if isinstance(part, str)]
     key = keys[-1] if expected != "a table" else ".".join(keys)
     if path == ("check",):
-        expected, mend = "tables", "write [[check]]"
-    verb = "contains" if isinstance(path[-1], int) else "is"
+        expected, mend = "a list of tables", "write [[check]]"
+    verb = "is"
+    if isinstance(path[-1], int):
+        verb, mend = "contains", 'write texts in quotes: {key} = ["…"]'
     value = found(_at(values, path))
     return Fault(path, f"{verb} {value}, expected {expected}", mend.format(key=key))
 
 
-def _meant(path: schema.Path) -> str:
+def _meant(path: schema.Path, values: Table) -> str:
     *above, word = path
     table = schema.table_at(tuple(above))
     known = tuple(schema.keys(table)) if table else ()
     near = nearest(str(word), known)
     if near:
-        return f"did you mean {_name((*above, near))}?"
+        return f"did you mean {_name((*above, near), values)}?"
     if elsewhere := schema.paths_of(str(word)):
         return f"did you mean {_name(elsewhere[0])}?"
     return f"known are {', '.join(known)}"

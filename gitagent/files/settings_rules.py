@@ -77,7 +77,7 @@ def _work_branch(settings: Settings) -> Callable[[str], str | None]:
         if ref_matches(
             f"refs/heads/{branch.replace('{task}', '*')}", settings.target_ref
         ):
-            return "a task's branch must never be the target"
+            return "it can be the target: put tasks' branches in a folder of their own"
         sample = f"refs/heads/{branch.replace('{task}', 'id')}"
         if any(ref_matches(each, sample) for each in settings.lander.submit):
             return "lander.submit covers it: every attempt would be submitted"

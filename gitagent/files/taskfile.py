@@ -31,11 +31,11 @@ _RETRIES = 100
 def parse(id: str, blob: str, data: bytes, path: str) -> TaskFile | Refusal:  # noqa: A002
     """Return what the task file at ``path`` asks for, or why it cannot be used."""
     if why := id_problem(id):
-        return Refusal(path, f"{why}; rename the file")
+        return Refusal(path, f"{clean.line(path)}: {why}; rename the file")
     try:
         return _parse(id, blob, split(data, path), path)
     except Malformed as error:
-        return Refusal(path, error.reason)
+        return Refusal(path, str(error))
 
 
 def sh_blocks(text: str) -> tuple[str, ...]:

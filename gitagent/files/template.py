@@ -43,6 +43,10 @@ _NO_CHECK = """\
 # name = "tests"
 # run = "make test"
 """
+_NONE_TAKEN = """\
+# Nothing lands until there is a check. Take one of these by deleting each "# " in
+# front, or write another:
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,9 @@ def _tables(
 
 def _checks(checks: Sequence[ProposedCheck]) -> str:
     about = f"# {_about(Check)}"
-    parts = [] if any(each.live for each in checks) else [_NO_CHECK.rstrip()]
+    parts = []
+    if not any(each.live for each in checks):
+        parts.append((_NONE_TAKEN if checks else _NO_CHECK).rstrip())
     keys = schema.keys(Check)
     for proposed in checks:
         rows = [

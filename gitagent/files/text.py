@@ -14,7 +14,7 @@ class Malformed(ValueError):
     """A file that cannot be used.
 
     ``line`` and ``column`` count from 1 in the file; 0 is unknown. ``str()`` is the
-    one line that people see; ``reason`` is that line without the file's name.
+    one line that people see.
     """
 
     def __init__(
@@ -30,14 +30,6 @@ class Malformed(ValueError):
     def __str__(self) -> str:
         place = "".join(f":{number}" for number in (self.line, self.column) if number)
         return f"{clean.line(self.path)}{place}: {self.problem}; {self.mend}"
-
-    @property
-    def reason(self) -> str:
-        """The line without the file's name: where, what, and the mend."""
-        where = f"line {self.line}" if self.line else ""
-        if self.column:
-            where += f", column {self.column}"
-        return f"{where + ': ' if where else ''}{self.problem}; {self.mend}"
 
 
 def decode(data: bytes, path: str) -> str:
