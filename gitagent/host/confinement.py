@@ -181,16 +181,16 @@ def _link_or_folder(path: Path) -> list[str]:
 
 @cache
 def _proc() -> tuple[str, ...]:
-    """Return the mount of /proc, without what only root may use.
+    """Return the mount of /proc, with /proc/sys read-only, without root's own files.
 
     bubblewrap covers a folder only if the folder itself may be written. /proc/sys may
     not, but root may write its files, and one names a program that the kernel runs.
     """
-    args = ["--proc", "/proc"]
+    args = ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     if os.geteuid() != 0:
         return tuple(args)
     for path in sorted(Path("/proc").iterdir()):
-        if path.name.isdigit() or path.is_symlink():
+        if path.name.isdigit() or path.name == "sys" or path.is_symlink():
             continue
         if path.is_dir():
             if any(_roots_own(each) for each in path.rglob("*")):

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from gitagent.host import kin, process
@@ -136,7 +137,7 @@ def _confined(
                 status.close_write()
                 if plan.on_start is not None:
                     plan.on_start(pid)
-                status.find_init(pid)
+                status.await_init()
 
             done = plan.run(
                 [*limits, *line],
@@ -145,7 +146,6 @@ def _confined(
                 on_start=begun,
                 pass_fds=[*fds, status.write],
             )
-        status.end_all()
         if done.code is None or not done.started or status.command_ended():
             return done
         # Setting up failed, or there is no such command: bubblewrap's last words.
@@ -178,27 +178,23 @@ class _Status:
         self._told = b""
         self._init: int | None = None
 
-    def find_init(self, outer: int) -> None:
+    def await_init(self) -> None:
         """Wait until pid 1 exists, or bubblewrap failed before."""
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
-        if not poll.poll(_READY_MS):
-            return
-        self._told = os.read(self._read, 4096)
-        pid = self._value("child-pid")
-        if pid is None:
-            return
-        with suppress(OSError):
-            fd = os.pidfd_open(pid)
-            found = kin.stat(pid)
-            # Reaped in between, the pid could be that of another process.
-            if found is not None and found.parent == outer:
-                self._init = fd
-            else:
-                os.close(fd)
+        # It is written piece by piece, and the rest is in the pipe soon.
+        while b"\n" not in self._told and poll.poll(_READY_MS):
+            data = os.read(self._read, 4096)
+            if not data:
+                break
+            self._told += data
+        self._find_init()
 
     def end_all(self) -> None:
         """Kill pid 1 inside and wait until it, and with it everything, is gone."""
+        if self._init is None:
+            self._drain()
+            self._find_init()
         if self._init is not None:
             kin.send_kill(self._init)
             kin.wait_gone(self._init)
@@ -210,10 +206,7 @@ class _Status:
 
         bubblewrap alone can write here, so a command cannot pretend that it never ran.
         """
-        os.set_blocking(self._read, False)
-        with suppress(BlockingIOError):
-            while data := os.read(self._read, 4096):
-                self._told += data
+        self._drain()
         return self._value("exit-code") is not None
 
     def close_write(self) -> None:
@@ -224,6 +217,26 @@ class _Status:
     def close(self) -> None:
         self.close_write()
         os.close(self._read)
+
+    def _drain(self) -> None:
+        os.set_blocking(self._read, False)
+        with suppress(BlockingIOError):
+            while data := os.read(self._read, 4096):
+                self._told += data
+
+    def _find_init(self) -> None:
+        pid, space = self._value("child-pid"), self._value("pid-namespace")
+        if pid is None:
+            return
+        with suppress(OSError):
+            fd = os.pidfd_open(pid)
+            try:
+                # If it is gone, the pid can be that of another process.
+                if Path(f"/proc/{pid}/ns/pid").stat().st_ino == space:
+                    self._init, fd = fd, -1
+            finally:
+                if fd >= 0:
+                    os.close(fd)
 
     def _value(self, key: str) -> int | None:
         for line in self._told.splitlines():

@@ -5,7 +5,7 @@ import pytest
 
 from gitagent.host.talker import Talker
 
-ENV = {"PATH": os.environ["PATH"]}
+ENV = {"PATH": "/usr/bin:/bin"}
 
 
 def test_what_is_asked_is_answered_in_pieces_of_any_size():
@@ -56,6 +56,7 @@ def test_closing_ends_a_process_that_does_not_listen(monkeypatch):
     talker.close()
 
 
-def test_a_command_that_is_not_there_is_an_error():
+def test_a_command_that_is_not_there_is_an_error(monkeypatch):
+    monkeypatch.setenv("PATH", ENV["PATH"])
     with pytest.raises(FileNotFoundError):
         Talker(["no-such-command-here"], cwd="/", env=ENV)

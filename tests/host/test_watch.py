@@ -212,7 +212,7 @@ def test_a_limit_on_watches_is_told_and_polling_takes_over(repo, limit):
     argv = [sys.executable, "-c", code, str(repo.path / ".git")]
     done = subprocess.run(
         ["unshare", "-U", "-r", "sh", "-c", script, "sh", *argv],
-        env=dict(os.environ, PYTHONPATH=str(ROOT)),
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path])),
         capture_output=True,
         text=True,
         check=False,
