@@ -1,0 +1,1 @@
+"""From submission to target: candidates, check runs, receipts, landings, proofs."""

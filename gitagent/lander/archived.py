@@ -1,0 +1,46 @@
+"""Records that were moved to ``refs/gitagent/archive/<yyyy-mm>``, found again.
+
+Each step of such a chain names the records that it took in, and keeps them alive.
+"""
+
+import json
+from typing import Final
+
+from gitagent.errors import GitError, UserError
+from gitagent.git import records
+from gitagent.git.objects import Objects
+
+PREFIX: Final = "refs/gitagent/archive/"
+
+
+class Archived:
+    """Looks archived records up; reads each step of a chain once."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, str] = {}  # by ref: the newest record commit
+        self._seen: set[str] = set()
+
+    def record(self, objects: Objects, ref: str) -> str | None:
+        """Return the record commit that ``ref`` held when it was archived, or None."""
+        for tip in objects.refs(PREFIX).values():
+            if tip not in self._seen:
+                self._learn(objects, tip)
+        return self._records.get(ref)
+
+    def _learn(self, objects: Objects, tip: str) -> None:
+        steps: list[dict[str, str]] = []
+        for commit in records.history(objects, tip):
+            if commit.oid in self._seen:
+                break
+            self._seen.add(commit.oid)
+            steps.append(_taken_in(objects, commit.oid))
+        for taken in reversed(steps):
+            self._records |= taken
+
+
+def _taken_in(objects: Objects, oid: str) -> dict[str, str]:
+    try:
+        found = json.loads(records.read(objects, oid))["records"]
+        return {str(ref): str(commit) for ref, commit in found.items()}
+    except (GitError, UserError, ValueError, KeyError, TypeError, AttributeError):
+        return {}

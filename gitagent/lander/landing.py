@@ -1,0 +1,176 @@
+"""The landing commit: what a landing leaves in the history, made but not yet landed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import gitagent
+from gitagent.core.candidate import Candidate, PathChange
+from gitagent.core.policy import DONE, TASKS
+from gitagent.core.receipt import Receipt, Result
+from gitagent.core.settings import Settings
+from gitagent.core.submission import CheckLine, Submission
+from gitagent.core.task import TaskRecord
+from gitagent.files.message import landing_message
+from gitagent.files.note import Landing, note, note_path
+from gitagent.git.objects import BLOB, Commit, Objects
+from gitagent.git.repository import Repository
+from gitagent.git.text import Person, person
+from gitagent.git.tree import edit, product_tree
+from gitagent.host import clock
+from gitagent.lander import receipts
+
+FALLBACK_EMAIL = "gitagent@localhost.invalid"
+NAME = "gitagent"
+
+
+def build(
+    repo: Repository,
+    objects: Objects,
+    submission: Submission,
+    candidate: Candidate,
+    record: TaskRecord | None,
+    settings: Settings,
+    when: datetime,
+) -> str:
+    """Write the commit that lands a submission as it was checked; return its id.
+
+    ``record`` is the task's whose file moves to ``done/``. Equal arguments give the
+    same commit.
+
+    Raises:
+        AssertionError: its product tree is not the one that was checked.
+    """
+    tip = objects.commit(candidate.tip)
+    subject, _, body = tip.message.strip().partition("\n")
+    title = record.title if record is not None and record.title else subject
+    blobs, failing = evidence(objects, candidate.product, submission.checks)
+    landing = Landing(
+        title=title,
+        message=tip.message,
+        base=candidate.base,
+        landed=clock.stamp(when),
+        strategy=str(settings.lander.strategy),
+        checked=candidate.product,
+        config=submission.config or "",
+        sandbox=str(settings.sandbox.mode),
+        changes=candidate.changes,
+        failing=failing,
+        receipts=blobs,
+        hint=restart_hint(repo, candidate.changes),
+    )
+    tree = _tree(objects, submission, candidate, landing)
+    message = landing_message(
+        submission,
+        title,
+        body,
+        config=submission.config or "",
+        checked=candidate.product,
+        checks=submission.checks,
+    )
+    return objects.write_commit(
+        tree,
+        (candidate.base, candidate.tip),
+        message,
+        author(submission, tip),
+        committer(repo, settings, when),
+    )
+
+
+def author(submission: Submission, tip: Commit) -> Person:
+    """Return the submitter, at the time at which the tip was made."""
+    if not submission.submitter:
+        return tip.author
+    who = person(submission.submitter, datetime.fromtimestamp(0, UTC))
+    return replace(who, when=tip.author.when, offset=tip.author.offset)
+
+
+def committer(repo: Repository, settings: Settings, when: datetime) -> Person:
+    """Return the lander's identity: the settings', else the repository's address."""
+    lander = settings.lander
+    email = lander.email or _user_email(repo) or FALLBACK_EMAIL
+    return person(f"{lander.name or NAME} <{email}>", when)
+
+
+def evidence(
+    objects: Objects, product: str, checks: tuple[CheckLine, ...]
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Return what a note says about the receipts of the checks.
+
+    That is (check, blob of the receipt that decided), and (check, end of the output)
+    for each failed run of a check that is flaky.
+    """
+    names = {line.receipt: line.name for line in checks}
+    flaky = {line.name for line in checks if line.state == "flaky"}
+    stored = tuple(receipts.look_up(objects, product)) if checks else ()
+    blobs = tuple(
+        (names[each.place], each.blob) for each in stored if each.place in names
+    )
+    keys = {r.key: names[r.place] for r in _sound(stored) if r.place in names}
+    failing = tuple(
+        (keys[r.key], r.tail)
+        for r in _sound(stored)
+        if keys.get(r.key) in flaky and r.result is not Result.PASSED
+    )
+    return blobs, failing
+
+
+def restart_hint(repo: Repository, changes: tuple[PathChange, ...]) -> str:
+    """Return what to do when a landing changes the very gitagent that runs, or ""."""
+    package = Path(gitagent.__file__).resolve().parent
+    if repo.worktree is None or not package.is_relative_to(repo.worktree):
+        return ""
+    folder = f"{package.relative_to(repo.worktree).as_posix()}/"
+    if not any(change.path.startswith(folder) for change in changes):
+        return ""
+    return (
+        "This landing changes the gitagent that made it, which still runs as it was. "
+        "Restart it: `gitagent down`, then `gitagent up --detach`."
+    )
+
+
+def _sound(stored: tuple[receipts.Stored, ...]) -> list[Receipt]:
+    return [each.receipt for each in stored if each.receipt is not None]
+
+
+def _tree(
+    objects: Objects, submission: Submission, candidate: Candidate, landing: Landing
+) -> str:
+    """Return the merged tree with the note and the task's file where it ends up."""
+    text = note(submission, landing)
+    path = _free(objects, candidate.tree, note_path(submission.id, landing.landed))
+    changes: dict[str, tuple[int, str] | None] = {
+        path: (BLOB, objects.write_blob(text.encode()))
+    }
+    if submission.task is not None:
+        changes |= moved(objects, candidate.tree, submission.task)
+    tree = edit(objects, candidate.tree, changes)
+    product = product_tree(objects, tree)
+    if product != candidate.product:
+        raise AssertionError(
+            f"BUG: {submission.id} would land the product tree {product}, and "
+            f"{candidate.product} was checked"
+        )
+    return tree
+
+
+def moved(objects: Objects, tree: str, task: str) -> dict[str, tuple[int, str] | None]:
+    """Return the edit that moves a task's file to ``done/``; empty without one."""
+    file = objects.path(tree, f"{TASKS}{task}.md")
+    if file is None:
+        return {}
+    return {f"{TASKS}{task}.md": None, f"{DONE}{task}.md": (file.mode, file.oid)}
+
+
+def _free(objects: Objects, tree: str, path: str) -> str:
+    """Return ``path``, or the next one like it under which nothing lies yet."""
+    stem, number, free = path.removesuffix(".md"), 1, path
+    while objects.path(tree, free) is not None:
+        number += 1
+        free = f"{stem}-{number}.md"
+    return free
+
+
+def _user_email(repo: Repository) -> str:
+    done = repo.git.run("config", "--get", "user.email", ok=(0, 1), user_config=True)
+    return done.text.strip()

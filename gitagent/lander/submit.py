@@ -1,0 +1,185 @@
+"""Submissions: made once, written by compare-and-swap, found again by their id.
+
+The id follows from what is submitted (see ``core.ident.submission_id``), and the
+record's ref is only ever created, never replaced. So submitting twice, or fifty times
+at once, gives one submission. Its first record keeps the submitted tip alive.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from gitagent.core.ident import submission_id
+from gitagent.core.submission import Submission, SubmissionState
+from gitagent.errors import GitagentError, LostRace, UserError
+from gitagent.files import record
+from gitagent.git import records
+from gitagent.git.objects import Objects
+from gitagent.git.refs import ANY, RefUpdate, update
+from gitagent.git.repository import Repository
+from gitagent.host import clock
+from gitagent.lander.archived import Archived
+
+PREFIX: Final = "refs/gitagent/submissions/"
+CANDIDATES: Final = "refs/gitagent/candidates/"
+
+_KIND = "submission"
+
+
+def ref_of(submission: str) -> str:
+    """Return the ref of a submission's record."""
+    return PREFIX + submission
+
+
+def candidate_ref(submission: str) -> str:
+    """Return the ref that keeps a submission's candidate while it is checked."""
+    return CANDIDATES + submission
+
+
+def new(
+    objects: Objects,
+    tip: str,
+    *,
+    branch: str | None = None,
+    request_id: str | None = None,
+    divergence: str | None = None,
+    priority: int = 0,
+    moment: datetime | None = None,
+) -> Submission:
+    """Return what a person's submission of ``tip`` is, not stored yet.
+
+    ``branch`` is the full ref that it came from. The same ``request_id`` always means
+    the same submission, whatever the tip.
+
+    Raises:
+        UserError: the tip is no commit here.
+    """
+    _require_commit(objects, tip)
+    moment = moment or clock.now()
+    parts = (tip,) if request_id is None else ("request", request_id)
+    return Submission(
+        id=submission_id(*parts),
+        tip=tip,
+        state=SubmissionState.QUEUED,
+        created=clock.stamp_us(moment),
+        since=clock.stamp(moment),
+        branch=branch,
+        request_id=request_id,
+        divergence=divergence,
+        submitter=objects.commit(tip).author.ident,
+        priority=priority,
+    )
+
+
+def create(repo: Repository, objects: Objects, submission: Submission) -> Submission:
+    """Store a submission, or return the one that is there under its id already.
+
+    Raises:
+        UserError: the tip is no commit here.
+    """
+    known = find(objects, submission.id) or find_archived(objects, submission.id)
+    if known is not None:
+        return known
+    _require_commit(objects, submission.tip)
+    source = submission.branch or submission.tip[:12]
+    try:
+        oid = records.Records(repo).append(
+            ref_of(submission.id),
+            None,
+            record.dump_submission(submission),
+            what=f"submitted from {source}",
+            kind=_KIND,
+            parents=(submission.tip,),
+            objects=objects,
+        )
+    except LostRace:
+        known = find(objects, submission.id)
+        if known is None:
+            raise
+        return known
+    return replace(submission, oid=oid)
+
+
+def find(objects: Objects, submission: str) -> Submission | None:
+    """Return a submission as it is recorded now; None if there is none.
+
+    Raises:
+        UserError: a newer release wrote its record.
+    """
+    oid = objects.ref(ref_of(submission))
+    return None if oid is None else load(objects, oid)
+
+
+def find_archived(objects: Objects, submission: str) -> Submission | None:
+    """Return a submission that was archived; None if there is none."""
+    oid = Archived().record(objects, ref_of(submission))
+    return None if oid is None else load(objects, oid)
+
+
+def load(objects: Objects, oid: str) -> Submission:
+    """Return the submission that a record commit holds. Raises UserError as `find`."""
+    return replace(record.load_submission(records.read(objects, oid)), oid=oid)
+
+
+def all_submissions(
+    objects: Objects, refs: Mapping[str, str]
+) -> dict[str, Submission | UserError]:
+    """Return every submission that ``refs`` records, by id, or why it is unreadable."""
+    tips = {ref: oid for ref, oid in refs.items() if ref.startswith(PREFIX)}
+    found: dict[str, Submission | UserError] = {}
+    for ref, data in records.read_all(objects, tips).items():
+        name = ref.removeprefix(PREFIX)
+        if isinstance(data, UserError):
+            found[name] = data
+            continue
+        try:
+            found[name] = replace(record.load_submission(data), oid=tips[ref])
+        except UserError as error:
+            found[name] = error
+    return found
+
+
+def write(
+    repo: Repository,
+    old: Submission,
+    new: Submission,
+    message: str,
+    *,
+    keep: tuple[str, ...] = (),
+) -> Submission:
+    """Append ``new`` to the chain that is still at ``old``; return it as recorded.
+
+    The commits ``keep`` cannot be pruned from then on.
+
+    Raises:
+        LostRace: the record is not ``old`` any more.
+    """
+    oid = records.Records(repo).append(
+        ref_of(new.id),
+        old.oid,
+        record.dump_submission(new),
+        what=message,
+        kind=_KIND,
+        parents=keep,
+    )
+    return replace(new, oid=oid)
+
+
+def unpin(repo: Repository, submission: Submission) -> None:
+    """Let the candidate of a submission go; without one nothing happens.
+
+    It never fails: what stays behind costs some kilobytes and harms nothing.
+    """
+    gone = RefUpdate(candidate_ref(submission.id), None, ANY)
+    with suppress(GitagentError):
+        update(repo.git, [gone], "gitagent: candidate let go", wait_s=0.1)
+
+
+def _require_commit(objects: Objects, tip: str) -> None:
+    kind = objects.kind(tip)
+    if kind is None:
+        raise UserError(f"there is no object {tip} here")
+    if kind != "commit":
+        raise UserError(f"{tip} is a {kind}, and only a commit can land")
