@@ -3,7 +3,7 @@
 The root is an empty read-only file system, and all that is visible was put there by
 name. Under a daemon of root the process is root outside as well, although it has no
 capability and another id inside: what root owns it may use by its permission bits.
-So of /etc and /proc nothing is shown that root alone may read or write.
+So of /etc nothing is shown that root alone may read, nor of /proc what it may write.
 
 Source: bwrap(1), proc(5).
 """
@@ -181,7 +181,7 @@ def _link_or_folder(path: Path) -> list[str]:
 
 @cache
 def _proc() -> tuple[str, ...]:
-    """Return the mount of /proc, with /proc/sys read-only, without root's own files.
+    """Return the mount of /proc, with nothing in it that root may write.
 
     bubblewrap covers a folder only if the folder itself may be written. /proc/sys may
     not, but root may write its files, and one names a program that the kernel runs.
@@ -193,20 +193,20 @@ def _proc() -> tuple[str, ...]:
         if path.name.isdigit() or path.name == "sys" or path.is_symlink():
             continue
         if path.is_dir():
-            if any(_roots_own(each) for each in path.rglob("*")):
+            if any(_root_writes(each) for each in path.rglob("*")):
                 args += ["--ro-bind", str(path), str(path)]
-        elif _roots_own(path) or path.name in _PROC_PRIVATE:
+        elif _root_writes(path) or path.name in _PROC_PRIVATE:
             args += _bind(Bind("", str(path), file=True))
     return tuple(args)
 
 
-def _roots_own(path: Path) -> bool:
-    """Whether a file's owner may do to it what others may not."""
+def _root_writes(path: Path) -> bool:
+    """Whether a file's owner may write it and others may not."""
     try:
         mode = path.lstat().st_mode
     except OSError:
         return False
-    return stat.S_ISREG(mode) and bool((mode >> 6) & ~mode & 0o6)
+    return stat.S_ISREG(mode) and mode & 0o202 == 0o200
 
 
 def _bind(bind: Bind) -> list[str]:
