@@ -161,9 +161,13 @@ def _unconfined(argv: Sequence[str], inside: Confinement, plan: _Plan) -> Exit:
     env = environment(inside)
     mark = env.setdefault(MARK, secrets.token_hex(16))
     try:
-        return plan.run(argv, cwd=inside.cwd, env=env, on_start=plan.on_start)
+        done = plan.run(argv, cwd=inside.cwd, env=env, on_start=plan.on_start)
     finally:
         kin.kill_marked(MARK, mark)
+    said = done.stderr or done.output
+    if done.code in {126, 127} and said.startswith(b"prlimit: failed to execute"):
+        return replace(done, started=False, stderr=said.strip())
+    return done
 
 
 class _Status:

@@ -20,20 +20,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from gitagent.host.cancel import Cancel
 from gitagent.host.clock import monotonic
 from gitagent.host.kin import alive, kill_tree, ticks
 
-__all__ = [
-    "Cancel",
-    "Exit",
-    "alive",
-    "kill_tree",
-    "run",
-    "start_detached",
-    "ticks",
-]
+__all__ = ["Cancel", "Exit", "alive", "kill_tree", "run", "start_detached", "ticks"]
 
 PIPE = subprocess.PIPE
+Selector = selectors.BaseSelector
 
 KEEP = 64 * 1024 * 1024  # bytes of output kept unless the caller says otherwise
 TAIL = 16 * 1024  # bytes of the very end kept beyond that
@@ -56,31 +50,6 @@ class Exit:
     seconds: float = 0.0
     tail: bytes = b""  # last 16 KiB of what was dropped
     started: bool = True  # False: no such command (127), or it cannot run (126)
-
-
-class Cancel:
-    """A request to stop, seen at once by every run that was given it; never cleared."""
-
-    def __init__(self) -> None:
-        self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._set = False
-
-    def set(self) -> None:
-        """Ask for the stop; more than once is harmless."""
-        self._set = True
-        os.eventfd_write(self._fd, 1)
-
-    def is_set(self) -> bool:
-        """Whether the stop was asked for."""
-        return self._set
-
-    def fileno(self) -> int:
-        """Return a descriptor that is readable once set."""
-        return self._fd
-
-    def __del__(self) -> None:
-        if hasattr(self, "_fd"):
-            os.close(self._fd)
 
 
 def run(
@@ -129,12 +98,9 @@ def run(
     finally:
         talk.close()
     code = child.returncode
-    if talk.timed_out or talk.cancelled or code is None:
-        shown = None
-    else:
-        shown = 128 - code if code < 0 else code
+    ours = talk.timed_out or talk.cancelled or code is None
     return Exit(
-        code=shown,
+        code=None if ours else 128 - code if code < 0 else code,
         timed_out=talk.timed_out,
         cancelled=talk.cancelled,
         output=b"".join(talk.head),
@@ -163,46 +129,38 @@ class _Talk:
 
     def until_exit(self, deadline: float, cancel: Cancel | None) -> None:
         pidfd = os.pidfd_open(self.child.pid)
+        stop = -1 if cancel is None else cancel.fileno()
         try:
             with selectors.PollSelector() as selector:
-                self._register(selector, pidfd, cancel)
-                self._serve(selector, pidfd, deadline, cancel)
+                self._register(selector, pidfd, stop)
+                self._serve(selector, pidfd, stop, deadline)
         finally:
             os.close(pidfd)
 
-    def _register(
-        self, selector: selectors.BaseSelector, pidfd: int, cancel: Cancel | None
-    ) -> None:
+    def _register(self, selector: Selector, pidfd: int, stop: int) -> None:
         selector.register(pidfd, selectors.EVENT_READ)
-        if cancel is not None:
-            selector.register(cancel.fileno(), selectors.EVENT_READ)
-        child = self.child
-        for pipe, take in ((child.stdout, self._hear), (child.stderr, self._complain)):
-            if pipe is not None:
-                os.set_blocking(pipe.fileno(), False)
-                move = partial(_read, pipe, _CHUNK, take)
-                selector.register(pipe.fileno(), selectors.EVENT_READ, move)
-        if child.stdin is not None:
-            os.set_blocking(child.stdin.fileno(), False)
-            move = partial(self._feed, child.stdin)
-            selector.register(child.stdin.fileno(), selectors.EVENT_WRITE, move)
+        if stop >= 0:
+            selector.register(stop, selectors.EVENT_READ)
+        for pipe, take in self._ears():
+            os.set_blocking(pipe.fileno(), False)
+            move = partial(_read, pipe, _CHUNK, take)
+            selector.register(pipe.fileno(), selectors.EVENT_READ, move)
+        if (stdin := self.child.stdin) is not None:
+            os.set_blocking(stdin.fileno(), False)
+            move = partial(self._feed, stdin)
+            selector.register(stdin.fileno(), selectors.EVENT_WRITE, move)
 
     def _serve(
-        self,
-        selector: selectors.BaseSelector,
-        pidfd: int,
-        deadline: float,
-        cancel: Cancel | None,
+        self, selector: Selector, pidfd: int, stop: int, deadline: float
     ) -> None:
         signals = [(signal.SIGTERM, GRACE_S), (signal.SIGKILL, _DEATH_S)]
         while True:
-            ready = [
-                key for key, _ in selector.select(max(0.0, deadline - monotonic()))
-            ]
+            left = max(0.0, deadline - monotonic())
+            ready = [key for key, _ in selector.select(left)]
             if any(key.fd == pidfd for key in ready):
                 break
             for key in ready:
-                if cancel is not None and key.fd == cancel.fileno():
+                if key.fd == stop:
                     selector.unregister(key.fd)
                     self.cancelled = not self.timed_out
                     deadline = 0.0
@@ -229,6 +187,10 @@ class _Talk:
         if not self.pending:
             pipe.close()
         return bool(self.pending)
+
+    def _ears(self) -> list[tuple[IO[bytes], Callable[[bytes], None]]]:
+        both = ((self.child.stdout, self._hear), (self.child.stderr, self._complain))
+        return [(pipe, take) for pipe, take in both if pipe is not None]
 
     def _complain(self, data: bytes) -> None:
         self.stderr += data
@@ -263,13 +225,12 @@ class _Talk:
         """
         self._signal(signal.SIGKILL)
         self.child.wait()
-        child = self.child
-        for pipe, take in ((child.stdout, self._hear), (child.stderr, self._complain)):
-            if pipe is not None and (size := _available(pipe)):
+        for pipe, take in self._ears():
+            if size := _available(pipe):
                 _read(pipe, size, take)
 
     def close(self) -> None:
-        if self.child.returncode is None and self.child.poll() is None:
+        if self.child.returncode is None:
             self._signal(signal.SIGKILL)
             try:
                 self.child.wait(_DEATH_S)
@@ -292,15 +253,10 @@ def start_detached(
 
     Returns its pid. Raises OSError when it cannot be started.
     """
-    with log.open("ab") as output:
+    null = subprocess.DEVNULL
+    with log.open("ab") as to:
         child = spawn(
-            argv,
-            cwd,
-            env,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            pass_fds=pass_fds,
+            argv, cwd, env, stdin=null, stdout=to, stderr=to, pass_fds=pass_fds
         )
     return _disown(child)
 
@@ -357,7 +313,6 @@ def _available(pipe: IO[bytes]) -> int:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    if not isinstance(error, OSError):
-        return str(error)
-    where = error.filename
-    return f"{error.strerror}: {where}" if where else str(error.strerror)
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.strerror}: {error.filename}"
+    return str(error)

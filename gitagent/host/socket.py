@@ -27,8 +27,10 @@ _REQUEST_LIMIT = 64 * 1024  # bytes
 _ANSWER_LIMIT = 64 * 1024 * 1024
 _READ_S = 5.0  # for a whole request to arrive
 _CLIENTS = 16  # served at once; further ones wait in the kernel's queue
+_QUEUE = 128
 _PASSING = {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _PAUSE_S = 0.1  # after one of these
+_RETRY_S = 0.01
 _PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
@@ -88,7 +90,7 @@ class Listener:
                 server.bind(address)
             # Nobody listens yet, so nobody can connect before the mode is right.
             new.chmod(0o600)
-            server.listen(_CLIENTS)
+            server.listen(_QUEUE)
             self._inode = new.lstat().st_ino
             new.replace(self._path)
         except OSError:
@@ -172,7 +174,7 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
     client.settimeout(timeout)
     try:
         with _address(path) as address:
-            client.connect(address)
+            _join_queue(client, address, monotonic() + timeout)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         client.close()
         return None
@@ -180,6 +182,19 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
         client.close()
         raise Busy(f"cannot reach the daemon at {path}: {error}") from None
     return client
+
+
+def _join_queue(client: socket.socket, address: str, deadline: float) -> None:
+    while True:
+        try:
+            client.connect(address)
+        except BlockingIOError:
+            # The kernel does not wait for room in a queue that is full just now.
+            if monotonic() > deadline:
+                raise
+            sleep(_RETRY_S)
+        else:
+            return
 
 
 @contextmanager

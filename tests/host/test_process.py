@@ -216,6 +216,21 @@ def test_an_error_in_a_callback_ends_the_child_and_goes_on():
     assert gone(pids[0])
 
 
+def test_an_error_in_a_callback_ends_what_a_dead_child_left():
+    pids = []
+
+    def broken(data):
+        pids.append(int(data))
+        os.waitid(os.P_PID, started[0], os.WEXITED | os.WNOWAIT)
+        raise RuntimeError
+
+    started = []
+    with pytest.raises(RuntimeError):
+        sh("sleep 60 & echo $!", on_start=started.append, on_output=broken)
+
+    assert gone(pids[0])
+
+
 def test_no_descriptor_is_left_behind_or_inherited():
     read, write = os.pipe()
     os.set_inheritable(write, True)

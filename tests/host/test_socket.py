@@ -53,8 +53,10 @@ def test_the_socket_belongs_to_its_user_alone(path):
     assert [each.name for each in path.parent.iterdir()] == ["socket"]
 
 
-@pytest.mark.usefixtures("listener")
-def test_many_ask_at_once(path):
+def test_more_ask_at_once_than_can_queue(path, monkeypatch):
+    monkeypatch.setattr(endpoint, "_QUEUE", 1)
+    each = Listener(path, echo)
+    each.start()
     answers = []
 
     def one(number):
@@ -65,6 +67,8 @@ def test_many_ask_at_once(path):
         thread.start()
     for thread in threads:
         thread.join()
+
+    each.stop()
 
     assert sorted(answers) == list(range(40))
 
