@@ -250,7 +250,6 @@ def show_result(repo: Path, *, landed: bool) -> None:
 
 def look_further(repo: Path) -> None:
     """Print what to try next."""
-    command = Path(sys.executable).parent / "gitagent"
     console.print(
         f"""
 The repository stays where it is:
@@ -260,11 +259,15 @@ The repository stays where it is:
   git log refs/gitagent/tasks/add-easter   a task's story, one commit a step
   git for-each-ref refs/gitagent           everything that is on record
   cat .agent/config.toml                   the settings, each with its comment
-  {command} status --all
-  {command} logs list-functions
-  {command} verify                         is the target what was checked?
 
-When you have seen enough: rm -rf {repo.parent}"""
+  PATH={Path(sys.executable).parent}:$PATH
+  gitagent status                          what is open, what ended, who owes what
+  gitagent logs list-functions             what the worker printed
+  gitagent verify                          is the target what was checked?
+  gitagent up                              go on: write a task of your own
+
+When you have seen enough: rm -rf {repo.parent}""",
+        markup=False,
     )
 
 
