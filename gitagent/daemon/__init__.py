@@ -1,0 +1,1 @@
+"""The loop: read, decide, enact; and what starts, stops and recovers it."""

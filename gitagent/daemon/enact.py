@@ -1,0 +1,275 @@
+"""Each action turned into its effect, by compare-and-swap.
+
+An effect that lost a race raises LostRace and the loop reads again. An effect that
+cannot be had just now is put off under the key that the decision looks at.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from gitagent.core.action import (
+    Action,
+    Archive,
+    DropRef,
+    Land,
+    MoveDone,
+    Prepare,
+    PushTarget,
+    RecoverAttempt,
+    StartAttempt,
+    StartRun,
+    StopAttempt,
+    StopRuns,
+    Submit,
+    WriteSubmission,
+    WriteTask,
+)
+from gitagent.core.agent import SHELL, Agent
+from gitagent.core.queue import RACES
+from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
+from gitagent.core.task import Outcome, TaskFile, TaskRecord
+from gitagent.daemon import archive, crash, notify, tasks
+from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
+from gitagent.errors import Busy, LostRace
+from gitagent.git import push
+from gitagent.git.checkout import Pool
+from gitagent.git.objects import Objects
+from gitagent.git.refs import RefUpdate, update
+from gitagent.git.repository import Repository
+from gitagent.host.clock import monotonic, stamp
+from gitagent.host.engine import Engine
+from gitagent.host.failpoint import failpoint
+from gitagent.host.log import log
+from gitagent.host.process import Cancel
+from gitagent.lander import land, prepare, run, submit
+from gitagent.worker import attempt as worker
+from gitagent.worker.attempt import Order, Stop
+
+HELD_S = 2.0  # a person clears what is in the way in seconds, not milliseconds
+RACE_S = 30.0  # after RACES lost races
+
+
+@dataclass(slots=True)
+class Enactor:
+    """The hands of the loop."""
+
+    repo: Repository
+    engine: Engine
+    pool: Pool
+    live: Live
+
+    def enact(  # noqa: C901, PLR0912 - one arm an action
+        self, action: Action, snapshot: Snapshot, objects: Objects, now: Moment
+    ) -> None:
+        """Make one effect. Raises LostRace, Busy or another GitagentError."""
+        match action:
+            case WriteTask(old, new, message):
+                self._write_task(old, new, message, snapshot)
+            case StartAttempt():
+                self._start(action, snapshot)
+            case StopAttempt(task, outcome):
+                self.live.attempts[task].order(outcome)
+            case RecoverAttempt(record):
+                self._recover(record, snapshot)
+            case Submit(submission):
+                created = submit.create(self.repo, objects, submission)
+                log("queue", f"{created.id} submitted from {created.branch}")
+                failpoint("submission-created")
+            case WriteSubmission():
+                self._write_submission(action, snapshot)
+            case Prepare(submission, base):
+                self.live.candidates[submission.id] = prepare.prepare(
+                    self.repo, objects, submission, base
+                )
+            case StartRun():
+                self._run(action, snapshot)
+            case StopRuns(submission_id):
+                for live_run in self.live.runs.values():
+                    if live_run.submission == submission_id:
+                        live_run.cancel.set()
+            case Land():
+                self._land(action, snapshot, objects, now)
+            case DropRef(ref, tip):
+                update(self.repo.git, [RefUpdate(ref, None, tip)], "gitagent: landed")
+            case MoveDone(record):
+                self._move_done(record, snapshot, objects, now)
+            case PushTarget():
+                self._push(action, snapshot)
+            case Archive():
+                archive.enact(self.repo, objects, action)
+
+    def _write_task(
+        self,
+        old: TaskRecord | None,
+        new: TaskRecord,
+        message: str,
+        snapshot: Snapshot,
+    ) -> None:
+        ended = self.live.ended.get(new.id)
+        tasks.write(self.repo, old, new, message)
+        log(new.id, message)
+        if ended is not None:
+            self.live.forget(new.id)
+            if ended.attempt.tip:
+                worker.discard(self.repo, new.id, ended.attempt.number)
+            failpoint("attempt-ended")
+        if snapshot.settings and new.settled and (old is None or not old.settled):
+            notify.tell(snapshot.settings.notify, new.id, new.state, new.reason)
+
+    def _start(self, action: StartAttempt, snapshot: Snapshot) -> None:
+        record = tasks.write(self.repo, action.old, action.new, action.message)
+        log(record.id, action.message)
+        failpoint("attempt-recorded")
+        order, stop = self._order(record, snapshot, action), Stop()
+        started = partial(self._started, record.id)
+        self._attempt(order, stop, partial(worker.run_attempt, started=started))
+
+    def _started(self, task: str, pid: int, ticks: int) -> None:
+        self.live.report(Started(task, pid, ticks))
+
+    def _recover(self, record: TaskRecord, snapshot: Snapshot) -> None:
+        log(record.id, f"attempt {record.attempt} was left behind; what it did is kept")
+        self._attempt(self._order(record, snapshot), Stop(), worker.recover_attempt)
+
+    def _attempt(
+        self, order: Order, stop: Stop, work: Callable[[Order, Stop], AttemptEnd]
+    ) -> None:
+        """Run one attempt in a thread; an error of ours fails the attempt alone."""
+        task, attempt = order.task.id, order.attempt
+
+        def body() -> Report:
+            try:
+                return work(order, stop)
+            except Exception as error:  # noqa: BLE001 - told, with the place of the log
+                reason = f"gitagent itself failed: {crash.report(self.repo, error)}"
+                failed = replace(
+                    attempt, ended=stamp(), outcome=Outcome.FAILED, reason=reason
+                )
+                return AttemptEnd(task, failed, attempt.base, changed=False)
+
+        self.live.began(task, stop)
+        self.live.start(f"attempt {task}", body)
+
+    def _write_submission(self, action: WriteSubmission, snapshot: Snapshot) -> None:
+        old, new = action.old, action.new
+        submit.write(self.repo, old, new, action.message)
+        log(new.id, action.message)
+        if new.settled:
+            self.live.candidates.pop(new.id, None)
+            submit.unpin(self.repo, new)
+            failpoint("outcome-recorded")
+            if snapshot.settings:
+                notify.tell(snapshot.settings.notify, new.id, new.state, new.reason)
+
+    def _run(self, action: StartRun, snapshot: Snapshot) -> None:
+        key, cancel = (action.key, action.run), Cancel()
+        self.live.runs[key] = Run(
+            action.submission, action.check.name, monotonic(), cancel
+        )
+        log(action.submission, f"check {action.check.name} runs: {action.check.run}")
+        work = partial(self._check, action, snapshot, cancel)
+        self.live.start(f"check {action.check.name}", work)
+
+    def _check(self, action: StartRun, snapshot: Snapshot, cancel: Cancel) -> Report:
+        assert snapshot.settings is not None  # noqa: S101 - no run is planned without
+        key = (action.key, action.run)
+        try:
+            ended = run.run_check(
+                self.repo,
+                self.engine,
+                self.pool,
+                snapshot.settings,
+                action,
+                snapshot.machine.environment,
+                cancel,
+            )
+        except Exception as error:  # noqa: BLE001 - told, with the place of the log
+            return RunEnd(key, None, error=crash.report(self.repo, error))
+        return RunEnd(key, None) if ended is None else RunEnd(key, *ended)
+
+    def _land(
+        self, action: Land, snapshot: Snapshot, objects: Objects, now: Moment
+    ) -> None:
+        submission = action.submission
+        assert snapshot.settings is not None  # noqa: S101 - nothing lands without
+        try:
+            result = land.land(
+                self.repo,
+                objects,
+                submission,
+                action.candidate,
+                action.record,
+                snapshot.settings,
+                now,
+            )
+        except Busy as busy:
+            result = land.Held(busy.line())
+        except LostRace:
+            races = self.live.races.get(submission.id, 0) + 1
+            self.live.races[submission.id] = races
+            if races % RACES == 0:
+                reason = f"The target moved {races} times under it; it goes on shortly."
+                self.live.held[submission.id] = reason
+                self.live.wait(f"land {submission.id}", RACE_S)
+            raise
+        if isinstance(result, land.Held):
+            self.live.held[submission.id] = result.reason
+            self.live.wait(f"land {submission.id}", HELD_S)
+            return
+        self.live.held.pop(submission.id, None)
+        self.live.races.pop(submission.id, None)
+        log(submission.id, f"the target is at {result.commit[:12]}")
+
+    def _move_done(
+        self, record: TaskRecord, snapshot: Snapshot, objects: Objects, now: Moment
+    ) -> None:
+        assert snapshot.settings is not None  # noqa: S101 - no task ends without
+        try:
+            result = land.move_done(self.repo, objects, record, snapshot.settings, now)
+        except Busy as busy:
+            result = land.Held(busy.line())
+        if isinstance(result, land.Held):
+            self.live.wait(f"done {record.id}", HELD_S)
+            log(record.id, f"its file stays where it is: {result.reason}")
+
+    def _push(self, action: PushTarget, snapshot: Snapshot) -> None:
+        settings, target = snapshot.settings, snapshot.target
+        assert settings is not None  # noqa: S101 - no push is planned without
+        assert target.commit is not None  # noqa: S101 - there are landings
+        remote, ref, commit = settings.lander.push, target.ref, target.commit
+        ids = tuple(s.id for s in action.submissions)
+        self.live.waits["push"] = float("inf")
+
+        def work() -> Report:
+            result = push.push(self.repo, remote, ref, commit)
+            return PushEnd(
+                ids, "" if isinstance(result, push.Pushed) else result.reason
+            )
+
+        self.live.start("push", work)
+
+    def _order(
+        self,
+        record: TaskRecord,
+        snapshot: Snapshot,
+        action: StartAttempt | None = None,
+    ) -> Order:
+        newest, settings = record.newest, snapshot.settings
+        assert newest is not None  # noqa: S101 - a running task has an attempt
+        assert settings is not None  # noqa: S101 - no attempt starts without
+        task = action.task if action else snapshot.tasks.get(record.id)
+        agent = action.agent if action else snapshot.agents.get(record.agent)
+        return Order(
+            repo=self.repo,
+            engine=self.engine,
+            settings=settings,
+            task=task or TaskFile(record.id, record.blob, record.title, ""),
+            agent=agent or Agent(record.agent or SHELL.name, SHELL.backend),
+            attempt=newest,
+            branch=record.branch or "",
+            target_ref=snapshot.target.ref,
+            target=snapshot.target.commit or newest.base,
+            feedback=record.feedback,
+            tip=record.tip,
+        )

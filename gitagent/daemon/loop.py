@@ -1,0 +1,214 @@
+"""Read, decide, enact; and again when something may have changed.
+
+Events only wake the loop. What it knows it reads anew each turn, so an event that was
+missed, doubled or late does no harm, and a restart is the same loop.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gitagent.core.action import (
+    Action,
+    Land,
+    MoveDone,
+    PushTarget,
+    RecoverAttempt,
+    StartAttempt,
+    StartRun,
+)
+from gitagent.core.archive import decide_archive
+from gitagent.core.decide import decide
+from gitagent.core.settings import SandboxMode, Settings
+from gitagent.core.snapshot import AttemptEnd, Machine, Moment, Snapshot
+from gitagent.daemon.enact import Enactor
+from gitagent.daemon.live import Live, PushEnd, RunEnd, Started
+from gitagent.daemon.read import Reader
+from gitagent.errors import GitagentError, LostRace
+from gitagent.git.checkout import Pool
+from gitagent.git.objects import Objects
+from gitagent.git.repository import Repository
+from gitagent.host import boot, clock, place, sandbox
+from gitagent.host.engine import LocalEngine
+from gitagent.host.log import log
+from gitagent.lander import receipts
+from gitagent.lander.environment import environment
+
+POLL_S = 5.0  # a missed event costs at most this; the audit promises 5 s
+ERROR_S = 10.0  # pause after an effect that failed, such as on a full disk
+LOW_DISK = 256 * 1024 * 1024  # bytes without which nothing is started or landed
+_FULL = "The disk is nearly full ({} MiB free); make room."
+ARCHIVE_S = 3600.0
+PUSH_S = (2.0, 60.0)  # first and longest pause before a push is tried again
+SPIN = 50  # turns in a row that did something, before something must be wrong
+
+
+def moment() -> Moment:
+    """Return the time, as a decision is given it."""
+    now = clock.now()
+    return Moment(clock.stamp(now), clock.stamp_us(now), clock.monotonic())
+
+
+@dataclass(slots=True)
+class Loop:
+    """The loop of one daemon, or of a command that does the daemon's work."""
+
+    repo: Repository
+    wake: clock.Wake
+    work: bool = True  # False: no attempt is started or recovered
+    live: Live = field(init=False)
+    reader: Reader = field(init=False)
+    enactor: Enactor = field(init=False)
+    snapshot: Snapshot | None = None  # of the newest turn
+    stopping: bool = False
+    _archived: float = 0.0
+    _failed: Counter[str] = field(default_factory=Counter)
+    _problem: str = ""
+
+    def __post_init__(self) -> None:
+        """Make the parts that one thread owns."""
+        self.live = Live(self.wake)
+        self.reader = Reader(self.repo)
+        root = place.cache_root(self.repo.common_dir)
+        pool = Pool(self.repo, root / "checkouts")
+        self.enactor = Enactor(self.repo, LocalEngine(), pool, self.live)
+
+    def run(self, until: Callable[[Snapshot], bool]) -> None:
+        """Take turns until ``until`` says so of the newest snapshot."""
+        busy = 0
+        while True:
+            acted = self.turn()
+            if self.snapshot is not None and until(self.snapshot):
+                return
+            busy = busy + 1 if acted else 0
+            if not acted:
+                due = self.live.next_due()
+                self.wake.wait(POLL_S if due is None else min(POLL_S, max(0.0, due)))
+            elif busy > SPIN:
+                # Every action changes what the next read sees; one that does not would
+                # turn the loop into a hot one.
+                self.wake.wait(1.0)
+
+    def turn(self) -> bool:
+        """Read, decide and enact once; return whether anything was done.
+
+        An effect that failed is logged and put off; it never ends the loop.
+        """
+        try:
+            with self.repo.objects() as objects:
+                return self._turn(objects)
+        except GitagentError as error:
+            if error.line() != self._problem:
+                self._problem = error.line()
+                log("gitagent", self._problem)
+            return False
+
+    def _turn(self, objects: Objects) -> bool:
+        heard = self._hear(objects)
+        now = moment()
+        snapshot = self.reader.read(objects, self.live.view(), self._machine)
+        self.snapshot = snapshot
+        self._problem = ""
+        for gone in set(self.live.candidates) - set(snapshot.submissions):
+            del self.live.candidates[gone]
+        acted = False
+        for action in self._decide(snapshot, now):
+            try:
+                self.enactor.enact(action, snapshot, objects, now)
+            except LostRace:
+                return True
+            except (GitagentError, OSError) as error:
+                self._put_off(action, error)
+                continue
+            acted = True
+            self._failed.pop(subject(action), None)
+        return acted or heard
+
+    def _decide(self, snapshot: Snapshot, now: Moment) -> list[Action]:
+        actions = decide(snapshot, now)
+        if now.monotonic >= self._archived + ARCHIVE_S:
+            self._archived = now.monotonic
+            actions += decide_archive(snapshot, now)
+        if self.stopping or not self.work:
+            starts = (StartAttempt, RecoverAttempt)
+            actions = [a for a in actions if not isinstance(a, starts)]
+        return [
+            a for a in actions if self.live.waits.get(subject(a), 0.0) <= now.monotonic
+        ]
+
+    def _put_off(self, action: Action, error: Exception) -> None:
+        key = subject(action)
+        self._failed[key] += 1
+        line = error.line() if isinstance(error, GitagentError) else str(error)
+        if self._failed[key] == 1:
+            log("gitagent", f"{key}: {line}")
+        if isinstance(action, Land):
+            self.live.held[action.submission.id] = line
+        self.live.wait(key, ERROR_S)
+
+    def _hear(self, objects: Objects) -> bool:
+        """Take in what threads reported."""
+        reports = self.live.reports()
+        for report in reports:
+            match report:
+                case AttemptEnd(task=task):
+                    self.live.ended[task] = report
+                case Started(task, pid, ticks):
+                    self.live.pids[task] = (pid, ticks)
+                case RunEnd():
+                    self._judged(objects, report)
+                case PushEnd(submissions, error):
+                    self._pushed(submissions, error)
+        return bool(reports)
+
+    def _judged(self, objects: Objects, ended: RunEnd) -> None:
+        receipt = ended.receipt
+        if receipt is not None:
+            stored = receipts.store(self.repo, objects, receipt, ended.output)
+            log("check", f"{stored.check} {stored.result} in {stored.seconds:.1f} s")
+        elif ended.error:
+            log("check", ended.error)
+            self.live.wait(f"run {ended.key[0]}", ERROR_S)
+        self.live.runs.pop(ended.key, None)
+
+    def _pushed(self, submissions: tuple[str, ...], error: str) -> None:
+        live = self.live
+        live.push_error = error
+        if not error:
+            live.pushed |= set(submissions)
+            live.push_failures = 0
+            live.waits.pop("push", None)
+            return
+        log("push", error)
+        first, longest = PUSH_S
+        live.wait("push", min(longest, first * 2**live.push_failures))
+        live.push_failures += 1
+
+    def _machine(self, settings: Settings | None) -> Machine:
+        confined = settings is None or settings.sandbox.mode is SandboxMode.REQUIRED
+        free = place.free_bytes(place.cache_root(self.repo.common_dir))
+        return Machine(
+            sandbox=sandbox.probe() if confined else None,
+            environment=environment(settings) if settings else "",
+            full=None if free >= LOW_DISK else _FULL.format(free // 1024 // 1024),
+            boot=boot.boot_id(),
+        )
+
+
+def subject(action: Action) -> str:
+    """Return the key under which an action is put off, as the decision knows it."""
+    match action:
+        case Land(submission=submission):
+            return f"land {submission.id}"
+        case MoveDone(record=record):
+            return f"done {record.id}"
+        case StartAttempt(new=record):
+            return f"task {record.id}"
+        case PushTarget():
+            return "push"
+        case StartRun(key=key):
+            return f"run {key}"
+        case _:
+            what = type(action).__name__
+            of = getattr(action, "new", None) or getattr(action, "submission", None)
+            return f"{what} {getattr(of, 'id', of or '')}"

@@ -1,0 +1,254 @@
+"""One read of the repository: everything that a decision may be based on.
+
+What is addressed by its content is remembered between reads, so a read costs what
+has changed since the last one. Used by the daemon, and by commands without one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from gitagent.core.agent import Agent
+from gitagent.core.glob import matching
+from gitagent.core.ident import id_problem
+from gitagent.core.policy import TASKS
+from gitagent.core.receipt import Receipt
+from gitagent.core.settings import Settings
+from gitagent.core.snapshot import Live, Machine, Offer, Snapshot, Target
+from gitagent.core.submission import Submission
+from gitagent.core.task import Refusal, TaskFile, TaskRecord
+from gitagent.daemon.target import SettingsInForce, require_target
+from gitagent.errors import UserError
+from gitagent.files import agentfile, record, taskfile
+from gitagent.git import records
+from gitagent.git.objects import BLOB, TREE, Entry, Objects
+from gitagent.git.repository import Repository
+from gitagent.lander import receipts
+from gitagent.lander.audit import Audit
+
+_Record = TypeVar("_Record", TaskRecord, Submission)
+
+TASK_RECORDS = "refs/gitagent/tasks/"
+SUBMISSIONS = "refs/gitagent/submissions/"
+AGENTS = ".agent/agents"
+_FILE_BYTES = 256 * 1024
+
+
+class Reader:
+    """Reads snapshots of one repository."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._settings = SettingsInForce()
+        self._audit = Audit(repo)
+        self._files: dict[tuple[str, str], TaskFile | Refusal | Agent] = {}
+        self._tasks_by_oid: dict[str, TaskRecord | Refusal] = {}
+        self._submissions_by_oid: dict[str, Submission | Refusal] = {}
+        self._ancestors: dict[tuple[str, str], bool] = {}
+        self._authors: dict[str, str | None] = {}
+
+    def read(
+        self,
+        objects: Objects,
+        live: Live | None = None,
+        machine: Callable[[Settings | None], Machine] | None = None,
+        *,
+        audit: bool = True,
+    ) -> Snapshot:
+        """Return a snapshot of the repository as it is now.
+
+        A file or record that cannot be read is refused alone. Raises UserError when
+        no branch holds settings.
+        """
+        live = live or Live()
+        refs = objects.refs()
+        ref = require_target(objects, refs)
+        commit = refs[ref]
+        settings, config, problem = self._settings.at(objects, commit)
+        tasks, finished, refused = self._tasks(objects, commit)
+        agents, odd_agents = self._agents(objects, commit)
+        task_records, bad_tasks = self._load(
+            objects, refs, TASK_RECORDS, record.load_task, self._tasks_by_oid
+        )
+        submissions, bad_submissions = self._load(
+            objects, refs, SUBMISSIONS, record.load_submission, self._submissions_by_oid
+        )
+        direct = self._audit.direct(objects, commit, submissions) if audit else ()
+        return Snapshot(
+            target=Target(
+                ref, commit, objects.commit(commit).tree, config, problem, direct
+            ),
+            settings=settings,
+            tasks=_without(tasks, bad_tasks),
+            refused=(*refused, *odd_agents, *bad_tasks, *bad_submissions),
+            finished=finished,
+            agents=agents,
+            records=task_records,
+            submissions=submissions,
+            ahead=self._ahead(objects, refs, task_records, commit),
+            offers=self._offers(objects, refs, settings),
+            landed=frozenset(
+                s.id
+                for s in submissions.values()
+                if not s.settled
+                and s.commit
+                and self._ancestor(objects, s.commit, commit)
+            ),
+            receipts=_receipts(objects, live),
+            live=live,
+            machine=machine(settings) if machine else Machine(),
+        )
+
+    def _tasks(
+        self, objects: Objects, commit: str
+    ) -> tuple[dict[str, TaskFile], frozenset[str], list[Refusal]]:
+        tasks: dict[str, TaskFile] = {}
+        refused: list[Refusal] = []
+        finished: frozenset[str] = frozenset()
+        for entry in _folder(objects, commit, TASKS.rstrip("/")):
+            if entry.name == "done" and entry.mode == TREE:
+                names = (done.name for done in objects.tree(entry.oid))
+                finished = frozenset(n[:-3] for n in names if n.endswith(".md"))
+                continue
+            found = self._file(objects, TASKS + entry.name, entry, _task)
+            if isinstance(found, TaskFile):
+                tasks[found.id] = found
+            elif isinstance(found, Refusal):
+                refused.append(found)
+        return tasks, finished, refused
+
+    def _agents(
+        self, objects: Objects, commit: str
+    ) -> tuple[dict[str, Agent], list[Refusal]]:
+        agents: dict[str, Agent] = {}
+        refused: list[Refusal] = []
+        for entry in _folder(objects, commit, AGENTS):
+            if entry.name == "README.md":
+                continue
+            found = self._file(objects, f"{AGENTS}/{entry.name}", entry, _agent)
+            if isinstance(found, Agent):
+                agents[found.name] = found
+            elif isinstance(found, Refusal):
+                refused.append(found)
+        return agents, refused
+
+    def _file(
+        self,
+        objects: Objects,
+        path: str,
+        entry: Entry,
+        parse: Callable[[str, str, bytes, str], TaskFile | Agent | Refusal],
+    ) -> TaskFile | Agent | Refusal:
+        key = (path, entry.oid)
+        if key in self._files:
+            return self._files[key]
+        stem = entry.name.removesuffix(".md")
+        found: TaskFile | Agent | Refusal
+        if entry.mode != BLOB or stem == entry.name:
+            found = Refusal(path, f"{path}: only regular .md files belong here")
+        elif problem := id_problem(stem):
+            found = Refusal(path, f"{path}: {problem}; rename the file")
+        elif (size := objects.size(entry.oid)) > _FILE_BYTES:
+            found = Refusal(
+                path, f"{path}: {size} bytes, and {_FILE_BYTES} are allowed; shorten it"
+            )
+        else:
+            found = parse(stem, entry.oid, objects.blob(entry.oid), path)
+        self._files[key] = found
+        return found
+
+    def _load(
+        self,
+        objects: Objects,
+        refs: Mapping[str, str],
+        prefix: str,
+        load: Callable[[bytes], _Record],
+        known: dict[str, _Record | Refusal],
+    ) -> tuple[dict[str, _Record], list[Refusal]]:
+        """Return the records under a prefix by id, and those that cannot be read."""
+        tips = {ref: oid for ref, oid in refs.items() if ref.startswith(prefix)}
+        new = {ref: oid for ref, oid in tips.items() if oid not in known}
+        for ref, data in records.read_all(objects, new).items():
+            oid = tips[ref]
+            try:
+                if isinstance(data, UserError):
+                    raise data
+                known[oid] = replace(load(data), oid=oid)
+            except UserError as error:
+                known[oid] = Refusal(ref, error.line())
+        loaded = {ref: known[oid] for ref, oid in tips.items()}
+        return (
+            {r.id: r for r in loaded.values() if not isinstance(r, Refusal)},
+            [r for r in loaded.values() if isinstance(r, Refusal)],
+        )
+
+    def _ahead(
+        self,
+        objects: Objects,
+        refs: Mapping[str, str],
+        task_records: Mapping[str, TaskRecord],
+        target: str,
+    ) -> dict[str, str]:
+        """Return the work of each open task that the target does not have yet."""
+        ahead = {}
+        for rec in task_records.values():
+            tip = refs.get(rec.branch or "") or rec.tip
+            if tip and not (rec.settled and rec.state == "landed"):
+                known = (tip, target) in self._ancestors
+                if (known or objects.kind(tip) == "commit") and not self._ancestor(
+                    objects, tip, target
+                ):
+                    ahead[rec.id] = tip
+        return ahead
+
+    def _offers(
+        self, objects: Objects, refs: Mapping[str, str], settings: Settings | None
+    ) -> tuple[Offer, ...]:
+        globs = settings.lander.submit if settings else ()
+        found = []
+        for ref in matching(globs, sorted(refs)):
+            tip = refs[ref]
+            if tip not in self._authors:
+                is_commit = objects.kind(tip) == "commit"
+                self._authors[tip] = (
+                    objects.commit(tip).author.ident if is_commit else None
+                )
+            author = self._authors[tip]
+            if author is not None:
+                found.append(Offer(ref, tip, author))
+        return tuple(found)
+
+    def _ancestor(self, objects: Objects, older: str, newer: str) -> bool:
+        key = (older, newer)
+        if key not in self._ancestors:
+            self._ancestors[key] = objects.ancestor(older, newer)
+        return self._ancestors[key]
+
+
+def _without(
+    tasks: Mapping[str, TaskFile], unreadable: list[Refusal]
+) -> dict[str, TaskFile]:
+    """Leave out tasks whose record cannot be read: they would seem never started."""
+    gone = {refusal.path.removeprefix(TASK_RECORDS) for refusal in unreadable}
+    return {task.id: task for task in tasks.values() if task.id not in gone}
+
+
+def _folder(objects: Objects, commit: str, path: str) -> tuple[Entry, ...]:
+    entry = objects.path(commit, path)
+    return objects.tree(entry.oid) if entry and entry.mode == TREE else ()
+
+
+def _receipts(objects: Objects, live: Live) -> dict[str, tuple[Receipt, ...]]:
+    products = {c.product for c in live.candidates.values() if c.product}
+    found: dict[str, tuple[Receipt, ...]] = {}
+    for product in sorted(products):
+        found |= receipts.of_product(objects, product)
+    return found
+
+
+def _task(stem: str, blob: str, data: bytes, path: str) -> TaskFile | Refusal:
+    return taskfile.parse(stem, blob, data, path)
+
+
+def _agent(stem: str, blob: str, data: bytes, path: str) -> Agent | Refusal:
+    del blob
+    return agentfile.parse(stem, data, path)

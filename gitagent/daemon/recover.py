@@ -1,0 +1,57 @@
+"""What a daemon finds at its start, and puts in order.
+
+Attempts that were under way are the loop's matter (``RecoverAttempt``). Here are the
+things that no record speaks of any more.
+"""
+
+from gitagent.core.task import TaskRecord, TaskState
+from gitagent.daemon.read import SUBMISSIONS
+from gitagent.daemon.tasks import read
+from gitagent.git.locks import remove_dead
+from gitagent.git.objects import Objects
+from gitagent.git.refs import RefUpdate, update
+from gitagent.git.repository import Repository
+from gitagent.host import place
+from gitagent.host.log import log
+from gitagent.lander.submit import CANDIDATES
+from gitagent.worker import attempt as worker
+
+
+def locks(repo: Repository) -> None:
+    """Remove the lock files of git processes that are dead."""
+    for lock in remove_dead(repo.common_dir):
+        log("gitagent", f"removed {lock}: its owner is dead")
+
+
+def leftovers(repo: Repository) -> None:
+    """Remove attempts whose work is safe, and pins of candidates nobody checks."""
+    with repo.objects() as objects:
+        _attempts(repo, objects)
+        _pins(repo, objects)
+
+
+def _attempts(repo: Repository, objects: Objects) -> None:
+    folder = place.cache_root(repo.common_dir) / "attempts"
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    for name in sorted(names):
+        task, _, number = name.rpartition("-")
+        record = read(objects, task)
+        if number.isdigit() and record and _is_safe(record, int(number)):
+            worker.discard(repo, task, int(number))
+            log(task, f"removed what was left of attempt {number}; its work is kept")
+
+
+def _is_safe(record: TaskRecord, number: int) -> bool:
+    """Whether the work of an attempt is in the repository; if in doubt it is not."""
+    if record.state is TaskState.RUNNING and record.attempt == number:
+        return False
+    return any(a.number == number and a.tip for a in record.attempts)
+
+
+def _pins(repo: Repository, objects: Objects) -> None:
+    submissions = objects.refs(SUBMISSIONS)
+    drops = []
+    for ref, oid in objects.refs(CANDIDATES).items():
+        if SUBMISSIONS + ref.removeprefix(CANDIDATES) not in submissions:
+            drops.append(RefUpdate(ref, None, oid))
+    update(repo.git, drops, "gitagent: no longer checked")

@@ -1,0 +1,100 @@
+"""Which ref is the target, and which settings are in force on it.
+
+The settings lie on the branch that they name as target, so one is found by the other:
+the branch that HEAD is on is asked first, then every other.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from gitagent.core.policy import CONFIG
+from gitagent.core.settings import Settings
+from gitagent.errors import ConfigError, UserError
+from gitagent.files import settings as settings_file
+from gitagent.git.objects import Objects
+
+HEADS = "refs/heads/"
+_HISTORY = 500  # commits searched for settings that parse
+_FIRST = ("refs/heads/main", "refs/heads/master")
+
+
+def find_target(objects: Objects, refs: Mapping[str, str]) -> str | None:
+    """Return the full name of the target ref, or None if no branch names one."""
+    for ref in _branches(objects, refs):
+        named = _named_target(objects, refs[ref])
+        if named in refs:
+            return named
+    return None
+
+
+def require_target(objects: Objects, refs: Mapping[str, str]) -> str:
+    """Return the target ref. Raises UserError when the repository has none."""
+    target = find_target(objects, refs)
+    if target is None:
+        raise UserError(f"no branch here has {CONFIG}", "run: gitagent init")
+    return target
+
+
+def _branches(objects: Objects, refs: Mapping[str, str]) -> Iterator[str]:
+    head = objects.ref("HEAD")
+    on_head = [ref for ref in refs if ref.startswith(HEADS) and refs[ref] == head]
+    rest = sorted(ref for ref in refs if ref.startswith(HEADS))
+    yield from dict.fromkeys([*(r for r in _FIRST if r in refs), *on_head, *rest])
+
+
+def _named_target(objects: Objects, commit: str) -> str | None:
+    """Return what the settings of a commit name as target, unchecked otherwise."""
+    entry = objects.path(commit, CONFIG)
+    if entry is None:
+        return None
+    name = settings_file.peek_target(objects.blob(entry.oid))
+    return name if name.startswith("refs/") else HEADS + name
+
+
+class SettingsInForce:
+    """The settings of the target; remembers what it has parsed, by blob."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, Settings | str] = {}
+
+    def at(
+        self, objects: Objects, commit: str
+    ) -> tuple[Settings | None, str | None, str | None]:
+        """Return (settings, their blob, problem) for a commit of the target.
+
+        When the commit's own settings are missing or do not parse, ``problem`` says
+        why, and the settings are the newest on its first-parent history that did.
+        """
+        entry = objects.path(commit, CONFIG)
+        problem = f"{CONFIG} is missing; run gitagent init"
+        if entry is not None:
+            parsed = self._parse(objects, entry.oid)
+            if isinstance(parsed, Settings):
+                return parsed, entry.oid, None
+            problem = parsed
+        for blob in _older(objects, commit):
+            parsed = self._parse(objects, blob)
+            if isinstance(parsed, Settings):
+                return parsed, blob, problem
+        return None, None, problem
+
+    def _parse(self, objects: Objects, blob: str) -> Settings | str:
+        if blob not in self._parsed:
+            try:
+                self._parsed[blob] = settings_file.parse(objects.blob(blob))
+            except ConfigError as error:
+                self._parsed[blob] = error.line()
+        return self._parsed[blob]
+
+
+def _older(objects: Objects, commit: str) -> Iterator[str]:
+    """Yield the settings' blobs along the first parents, each once, newest first."""
+    seen: set[str] = set()
+    for _ in range(_HISTORY):
+        parents = objects.commit(commit).parents
+        if not parents:
+            return
+        commit = parents[0]
+        entry = objects.path(commit, CONFIG)
+        if entry is not None and entry.oid not in seen:
+            seen.add(entry.oid)
+            yield entry.oid
