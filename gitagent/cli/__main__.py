@@ -1,0 +1,5 @@
+"""``python -m gitagent.cli`` is ``gitagent``."""
+
+from gitagent.cli import main
+
+main()

@@ -1,0 +1,174 @@
+"""The status for people, as rows of words; `output` gives them colour on a terminal.
+
+Both faces are made from the report that ``--json`` prints, so they cannot disagree.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gitagent.cli import say
+from gitagent.files import clean
+
+_CELL = 1000  # characters
+
+SETTLED_SHOWN = 10  # for people; --all and --json have more
+
+_OPEN_TASKS = ("waiting", "running", "question", "submitted")
+_OPEN_SUBMISSIONS = ("queued", "checking", "held")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and rows of cells; the first cell of a row is a state."""
+
+    title: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that is said."""
+
+    head: tuple[tuple[str, str], ...]  # (kind, text): plain, good, warn, bad
+    sections: tuple[Section, ...]
+    foot: tuple[str, ...]
+
+
+def page(
+    report: Mapping[str, Any],
+    *,
+    where: str,
+    now: str,
+    working: bool,
+    subjects: Mapping[str, str],
+    everything: bool,
+    left_out: int,
+) -> Page:
+    """Lay out a report; ``subjects`` are those of the direct commits."""
+    tasks, submissions = report["tasks"], report["submissions"]
+    open_tasks = [line for line in tasks if line["state"] in _OPEN_TASKS]
+    queue = [line for line in submissions if line["state"] in _OPEN_SUBMISSIONS]
+    ended = [line for line in tasks if line["state"] not in _OPEN_TASKS]
+    ended += [
+        line
+        for line in submissions
+        if line["state"] not in _OPEN_SUBMISSIONS and line["task"] is None
+    ]
+    ended.sort(key=lambda line: line["since"], reverse=True)
+    shown = ended if everything else ended[:SETTLED_SHOWN]
+    sections = (
+        Section("Tasks", tuple(_task(line, now) for line in open_tasks)),
+        Section("Queue", tuple(_queued(line) for line in queue)),
+        Section("Settled", tuple(_ended(line, now) for line in shown)),
+        Section(
+            "Refused",
+            tuple(("refused", r["path"], "", r["reason"]) for r in report["refused"]),
+        ),
+        Section(
+            "Past the lander",
+            tuple(
+                ("direct", oid[:12], subjects.get(oid, ""), "")
+                for oid in report["target"]["direct"]
+            ),
+        ),
+    )
+    return Page(
+        head=tuple(_head(report, where, working=working)),
+        sections=tuple(section for section in sections if section.rows),
+        foot=tuple(_foot(report, len(ended) - len(shown) + left_out)),
+    )
+
+
+def plain(made: Page) -> Iterator[str]:
+    """Yield the lines of a page without colour."""
+    for _, text in made.head:
+        yield text
+    for section in made.sections:
+        yield ""
+        yield section.title
+        yield from table(section.rows)
+    if made.foot:
+        yield ""
+        yield from made.foot
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterator[str]:
+    """Yield rows as lines whose columns are aligned, but for the last one."""
+    if not rows:
+        return
+    count = max(len(row) for row in rows)
+    full = [
+        [*(clean.sentence(cell, _CELL) for cell in row), *[""] * (count - len(row))]
+        for row in rows
+    ]
+    widths = [max(len(row[n]) for row in full) for n in range(count)]
+    used = [n for n in range(count) if widths[n]]
+    for row in full:
+        cells = (f"{row[n]:{widths[n]}}" for n in used)
+        yield (indent + "  ".join(cells)).rstrip()
+
+
+def _head(
+    report: Mapping[str, Any], where: str, *, working: bool
+) -> Iterator[tuple[str, str]]:
+    daemon, target = report["daemon"], report["target"]
+    if daemon["running"]:
+        yield "good", f"{where}: the daemon runs (process {daemon['pid']})"
+    elif working:
+        yield "warn", f"{where}: no daemon runs, but a gitagent command is at work"
+    else:
+        yield "warn", f"{where}: no daemon runs; start one with: gitagent up --detach"
+    short = target["ref"].removeprefix("refs/heads/")
+    yield "plain", f"target {short} at {target['commit'][:12]}"
+    if target["paused"]:
+        yield "bad", target["paused"]
+
+
+def _task(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
+    attempt = f"attempt {line['attempt']}" if line["attempt"] else ""
+    agent = f" by {line['agent']}" if line["agent"] and attempt else ""
+    since = say.ago(line["since"], now)
+    about = f"{attempt}{agent}, {since}" if attempt else since
+    return (line["state"], line["id"], _title(line), line["reason"] or about)
+
+
+def _queued(line: Mapping[str, Any]) -> tuple[str, ...]:
+    checks = ", ".join(_check(check) for check in line["checks"])
+    about = " ".join(part for part in (checks, line["reason"]) if part)
+    return (line["state"], f"{line['position']}. {line['id']}", _source(line), about)
+
+
+def _check(check: Mapping[str, Any]) -> str:
+    seconds = say.seconds(check["seconds"])
+    return f"{check['name']} {check['state']}{f' {seconds}' if seconds else ''}"
+
+
+def _ended(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
+    title = _title(line) if "title" in line else _source(line)
+    when = say.ago(line["since"], now)
+    reason = line["reason"] or ""
+    return (line["state"], line["id"], title, f"{when}: {reason}" if reason else when)
+
+
+def _title(line: Mapping[str, Any]) -> str:
+    title = str(line["title"])
+    if title == line["id"]:
+        return ""
+    return title if len(title) <= 40 else f"{title[:39]}…"
+
+
+def _source(line: Mapping[str, Any]) -> str:
+    if line["task"]:
+        return f"task {line['task']}"
+    branch = str(line["branch"] or line["tip"][:12])
+    return branch.removeprefix("refs/heads/")
+
+
+def _foot(report: Mapping[str, Any], hidden: int) -> Iterator[str]:
+    if not report["tasks"] and not report["submissions"]:
+        yield "Nothing is asked for; see: gitagent task add --help"
+    if hidden:
+        yield f"{hidden} more are settled: gitagent status --all"
+    if report["target"]["direct"]:
+        yield "Look at a commit that got past the lander with: git show <commit>"

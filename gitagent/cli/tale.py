@@ -1,0 +1,217 @@
+"""The story of one task or submission, for people and as JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gitagent.cli import page, say
+from gitagent.core.submission import Submission
+from gitagent.core.task import Attempt, TaskRecord
+from gitagent.daemon.overview import overview
+from gitagent.daemon.report import task_line
+from gitagent.daemon.story import Story, tell, unknown
+from gitagent.git.repository import Repository
+
+_LINES = 20  # of a failing output
+
+
+def show(repo: Repository, name: str, *, as_json: bool) -> None:
+    """Print the story of a task or a submission.
+
+    Raises:
+        UserError: there is none by that id.
+    """
+    with repo.objects(fast=True) as objects:
+        story = tell(objects, name)
+    if story is None:
+        _unseen(repo, name, as_json=as_json)
+    elif as_json:
+        say.dump(_json(story))
+    else:
+        for text in _lines(story):
+            say.out(text)
+
+
+def _unseen(repo: Repository, name: str, *, as_json: bool) -> None:
+    """Tell of a task that no daemon has seen yet."""
+    seen = overview(repo)
+    if name not in seen.files:
+        raise unknown(name)
+    line = task_line(seen, name)
+    if as_json:
+        say.dump({"version": 1, "task": line, "attempts": [], "story": []})
+    else:
+        say.out(f"Task {name}: {line['title']}")
+        say.out(f"  {line['state']}: {line['reason']}")
+
+
+def _json(story: Story) -> dict[str, Any]:
+    steps = [{"when": told.when, "text": told.text} for told in story.steps]
+    end = {"story": steps, "ref": story.ref, "archived": story.archived}
+    match story.record:
+        case TaskRecord() as task:
+            return {
+                "version": 1,
+                "task": _task(task),
+                "attempts": [_attempt(each) for each in task.attempts],
+                **end,
+            }
+        case Submission() as submission:
+            return {"version": 1, "submission": _submission(submission), **end}
+
+
+def _task(task: TaskRecord) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "title": task.title or task.id,
+        "state": str(task.state),
+        "agent": task.agent or None,
+        "attempt": task.attempt,
+        "branch": task.branch,
+        "reason": task.reason,
+        "since": task.since,
+        "tip": task.tip,
+        "submission": task.submission,
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "outcome": str(attempt.outcome) if attempt.outcome else None,
+        "started": attempt.started,
+        "ended": attempt.ended or None,
+        "exit_code": attempt.exit_code,
+        "base": attempt.base,
+        "tip": attempt.tip or None,
+        "reason": attempt.reason or None,
+        "summary": attempt.summary or None,
+        "divergence": attempt.divergence or None,
+        "commands": list(attempt.commands),
+        "log": attempt.log or None,
+    }
+
+
+def _submission(each: Submission) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "tip": each.tip,
+        "branch": each.branch,
+        "task": each.task,
+        "state": str(each.state),
+        "reason": each.reason,
+        "commit": each.commit,
+        "submitter": each.submitter,
+        "divergence": each.divergence,
+        "request_id": each.request_id,
+        "base": each.base,
+        "config": each.config,
+        "created": each.created,
+        "since": each.since,
+        "checks": [
+            {
+                "name": line.name,
+                "state": line.state,
+                "seconds": line.seconds,
+                "receipt": line.receipt,
+            }
+            for line in each.checks
+        ],
+        "push": str(each.push) if each.push else None,
+        "output": each.output,
+    }
+
+
+def _lines(story: Story) -> Iterator[str]:
+    match story.record:
+        case TaskRecord() as task:
+            yield from _task_lines(task)
+        case Submission() as submission:
+            yield from _submission_lines(submission)
+    yield ""
+    yield "Story"
+    yield from page.table([(told.when, told.text) for told in story.steps])
+    yield ""
+    yield "Look further"
+    yield from (f"  {line}" for line in _further(story))
+
+
+def _task_lines(task: TaskRecord) -> Iterator[str]:
+    yield f"Task {task.id}: {task.title or task.id}"
+    yield from page.table(
+        [
+            ("state", f"{task.state} since {task.since}"),
+            *([("why", task.reason)] if task.reason else []),
+            ("agent", task.agent or "the default"),
+            *([("branch", task.branch)] if task.branch else []),
+            *([("submission", task.submission)] if task.submission else []),
+            *([("asked for", task.request)] if task.request else []),
+        ]
+    )
+    if task.attempts:
+        yield ""
+        yield "Attempts"
+        yield from page.table([_attempt_row(each) for each in task.attempts])
+    if task.feedback and not task.settled:
+        yield ""
+        yield "What the next attempt is told"
+        yield from _end(task.feedback)
+
+
+def _attempt_row(each: Attempt) -> tuple[str, ...]:
+    exit_code = "" if each.exit_code is None else f"exit {each.exit_code}"
+    return (
+        str(each.number),
+        str(each.outcome or "running"),
+        exit_code,
+        each.started,
+        each.tip[:12],
+        each.reason or each.summary,
+    )
+
+
+def _submission_lines(each: Submission) -> Iterator[str]:
+    yield f"Submission {each.id} of {each.branch or each.tip[:12]}"
+    yield from page.table(
+        [
+            ("state", f"{each.state} since {each.since}"),
+            *([("why", each.reason)] if each.reason else []),
+            ("tip", each.tip),
+            *([("task", each.task)] if each.task else []),
+            ("from", each.submitter or "unknown"),
+            *([("divergence", each.divergence)] if each.divergence else []),
+            *([("commit", each.commit)] if each.commit else []),
+            *([("push", str(each.push))] if each.push else []),
+        ]
+    )
+    if each.checks:
+        yield ""
+        yield "Checks"
+        yield from page.table(
+            [
+                (line.name, line.state, say.seconds(line.seconds), line.receipt or "")
+                for line in each.checks
+            ]
+        )
+    if each.output:
+        yield ""
+        yield "What failed"
+        yield from _end(each.output)
+
+
+def _end(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.rstrip().splitlines()[-_LINES:])
+
+
+def _further(story: Story) -> Iterator[str]:
+    record = story.record
+    if not story.archived:
+        yield f"git log --first-parent {story.ref}"
+    yield f"gitagent logs {record.id}"
+    match record:
+        case TaskRecord():
+            if record.branch and record.tip:
+                yield f"git log {record.branch}"
+            if record.submission:
+                yield f"gitagent status {record.submission}"
+        case Submission():
+            yield f"git show {record.commit or record.tip}"

@@ -1,0 +1,162 @@
+"""``gitagent task``: add, list, show, stop and retry."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from gitagent.cli import page, say, tale
+from gitagent.cli.here import Here
+
+
+@click.group(name="task", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    r"""Add, list, show, stop and retry tasks.
+
+    A task is the file .agent/tasks/<id>.md on the target. Editing it amends the task,
+    deleting it cancels the task; these commands spare you a commit.
+
+    \b
+    Example:
+      gitagent task add fix-typo --file fix-typo.md
+    """
+
+
+@command.command(name="add")
+@click.argument("task")
+@click.option("--title", metavar="TEXT", help="What it is called.")
+@click.option(
+    "--file",
+    "source",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="The task's text, and front matter if it has any; - is standard input.",
+)
+@click.option("--after", metavar="ID", multiple=True, help="Wait for this task.")
+@click.option("--priority", metavar="N", type=int, help="Higher ones come first.")
+@click.option("--agent", metavar="NAME", help="The agent definition that does it.")
+@click.pass_obj
+def add(
+    here: Here,
+    task: str,
+    title: str | None,
+    source: str | None,
+    after: tuple[str, ...],
+    priority: int | None,
+    agent: str | None,
+) -> None:
+    r"""Commit the file of a new task on the target.
+
+    Your checkout follows, and whatever else you have changed in it stays as it is.
+
+    \b
+    Examples:
+      gitagent task add fix-typo --file fix-typo.md
+      echo 'Mend the typo in the README.' |
+        gitagent task add fix-typo --title "Mend a typo" --file - --agent claude
+    """
+    from gitagent.daemon.asking import ask_for  # noqa: PLC0415 - of five one needs it
+
+    text = b""
+    if source == "-":
+        text = sys.stdin.buffer.read()
+    elif source is not None:
+        text = Path(source).read_bytes()
+    options = {"title": title, "agent": agent, "priority": priority, "after": after}
+    commit = ask_for(here.repository, task, text, options)
+    say.out(f"{task} is asked for with {commit[:12]}")
+    _poked(here)
+
+
+@command.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+@click.option("--all", "everything", is_flag=True, help="Show all that is settled too.")
+@click.pass_obj
+def list_(here: Here, as_json: bool, everything: bool) -> None:  # noqa: FBT001
+    r"""List the tasks: open ones first, then what has ended.
+
+    \b
+    Example:
+      gitagent task list
+    """
+    from gitagent.daemon.overview import overview  # noqa: PLC0415
+    from gitagent.daemon.report import report  # noqa: PLC0415
+    from gitagent.host import clock  # noqa: PLC0415
+
+    made = report(overview(here.repository, everything=everything), clock.now())
+    if as_json:
+        say.dump({"version": made["version"], "tasks": made["tasks"]})
+        return
+    rows = [
+        (line["state"], line["id"], line["title"], line["reason"] or "")
+        for line in made["tasks"]
+    ]
+    for line in page.table(rows, indent=""):
+        say.out(line)
+
+
+@command.command(name="show")
+@click.argument("task")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.pass_obj
+def show(here: Here, task: str, as_json: bool) -> None:  # noqa: FBT001 - click's way
+    r"""Show one task: its state, its attempts, its story, and its text.
+
+    \b
+    Example:
+      gitagent task show fix-typo
+    """
+    from gitagent.daemon.asking import text_of  # noqa: PLC0415
+
+    tale.show(here.repository, task, as_json=as_json)
+    text = None if as_json else text_of(here.repository, task)
+    if text is not None:
+        say.out(f"\nText\n{text}")
+
+
+@command.command(name="stop")
+@click.argument("task")
+@click.pass_obj
+def stop(here: Here, task: str) -> None:
+    r"""Stop a task; what its worker has done is kept.
+
+    \b
+    Example:
+      gitagent task stop fix-typo
+    """
+    _request(here, task, "stop")
+
+
+@command.command(name="retry")
+@click.argument("task")
+@click.pass_obj
+def retry(here: Here, task: str) -> None:
+    r"""Try a task again that failed, was refused or was stopped.
+
+    \b
+    Example:
+      gitagent task retry fix-typo
+    """
+    _request(here, task, "retry")
+
+
+def _request(here: Here, task: str, wish: str) -> None:
+    from gitagent.daemon import tasks  # noqa: PLC0415
+
+    repo = here.repository
+    with repo.objects(fast=True) as objects:
+        record = tasks.request(
+            repo, objects, task, "retry" if wish == "retry" else "stop"
+        )
+    if record.request is None:
+        say.out(f"{task} is {record.state}")
+    else:
+        say.out(f"{task}: asked to {wish}")
+    _poked(here)
+
+
+def _poked(here: Here) -> None:
+    from gitagent.daemon.entry import poke  # noqa: PLC0415
+
+    if not poke(here.repository):
+        say.note("no daemon runs; start one with: gitagent up --detach")

@@ -1,0 +1,78 @@
+"""Asking for work: a task's file, made from options and committed on the target."""
+
+from collections.abc import Mapping
+
+from gitagent.core.ident import id_problem
+from gitagent.core.task import Refusal
+from gitagent.daemon import entry
+from gitagent.errors import ConfigError, UserError
+from gitagent.files import frontmatter, taskfile, template
+from gitagent.files.text import Malformed
+from gitagent.git.identity import author
+from gitagent.git.objects import Objects
+from gitagent.git.repository import Repository
+from gitagent.lander.tasks import add_task
+
+TASKS = ".agent/tasks/"
+
+
+def ask_for(
+    repo: Repository, task: str, text: bytes, options: Mapping[str, object]
+) -> str:
+    """Commit the file of a new task on the target; return the commit.
+
+    ``options`` become front matter, those that are None or empty left out; text with
+    front matter of its own is committed as it is.
+
+    Raises:
+        ConfigError: there is nothing to ask for, or options and front matter clash.
+        UserError: the file could not be used as a task, or the id is taken.
+    """
+    path = f"{TASKS}{task}.md"
+    if problem := id_problem(task):
+        raise UserError(f'"{task}" cannot be a task\'s id: {problem}')
+    content = file_of(path, text, options)
+    with repo.objects(fast=True) as objects:
+        blob = objects.write_blob(content)
+        parsed = taskfile.parse(task, blob, content, path)
+        if isinstance(parsed, Refusal):
+            raise UserError(f"{parsed.path}: {parsed.reason}")
+        target, _ = entry.find_target(repo, objects)
+        return add_task(repo, objects, target, task, content, author(repo).ident)
+
+
+def file_of(path: str, text: bytes, options: Mapping[str, object]) -> bytes:
+    """Return the content of a task's file. Raises as `ask_for` does."""
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    if not text.strip() and "title" not in given:
+        raise ConfigError("there is nothing to ask for", "give a --file or a --title")
+    if not given:
+        return text
+    try:
+        front = frontmatter.split(text, path)
+    except Malformed as error:
+        raise UserError(str(error)) from None
+    if front.kind is not None:
+        names = ", ".join(f"--{key}" for key in given)
+        raise ConfigError(
+            f"the text has front matter of its own, beside {names}",
+            "write it there",
+        )
+    rows = "".join(f"{key} = {template.value(given[key])}\n" for key in given)
+    return f"+++\n{rows}+++\n".encode() + (b"\n" + text if text.strip() else b"")
+
+
+def text_of(repo: Repository, task: str) -> str | None:
+    """Return the text of a task's file on the target, open or done; None without."""
+    with repo.objects(fast=True) as objects:
+        _, commit = entry.find_target(repo, objects)
+        for path in (f"{TASKS}{task}.md", f"{TASKS}done/{task}.md"):
+            text = _read(objects, commit, path)
+            if text is not None:
+                return text
+    return None
+
+
+def _read(objects: Objects, commit: str, path: str) -> str | None:
+    (content,) = objects.blobs_at([(commit, path)])
+    return None if content is None else content.decode("utf-8", "replace")

@@ -1,0 +1,248 @@
+"""Ways in: what a person, a push or a finished task hands over becomes a submission.
+
+Handing the same over again gives the same submission, whichever way it came.
+"""
+
+import re
+from dataclasses import dataclass
+
+from gitagent.core.ident import is_oid, submission_id
+from gitagent.core.progress import worker_identity
+from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.task import TaskFile, TaskRecord, TaskState
+from gitagent.daemon import remembered, tasks
+from gitagent.daemon.overview import open_submissions
+from gitagent.errors import ConfigError, GitagentError, UserError
+from gitagent.files import taskfile
+from gitagent.git.objects import Objects
+from gitagent.git.repository import Repository
+from gitagent.host import clock, place
+from gitagent.host.socket import ask
+from gitagent.lander import submit
+
+HEADS = "refs/heads/"
+SUBMISSION = re.compile(r"s-[0-9a-f]{12}\Z")  # see core.ident.submission_id
+
+_POKE_S = 2.0
+_REQUEST_ID = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something to land."""
+
+    tip: str  # commit
+    branch: str | None  # full ref that it came from
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What handing over gave."""
+
+    submission: Submission
+    new: bool  # False: it had been handed over before
+
+
+def find_target(repo: Repository, objects: Objects) -> tuple[str, str]:
+    """Return the target ref and its commit. Raises UserError without one."""
+    return remembered.target(repo, objects, objects.refs(HEADS))
+
+
+def find_work(repo: Repository, objects: Objects, name: str | None) -> Work:
+    """Return what ``name`` means: a branch, a ref, a commit; None: what is checked out.
+
+    Raises:
+        UserError: there is no such thing, or it is no commit.
+    """
+    if name is None:
+        return _checked_out(repo)
+    for ref in (HEADS + name, name):
+        tip = objects.ref(ref) if ref.startswith("refs/") else None
+        if tip is not None:
+            return Work(commit_of(repo, tip), ref)
+    done = repo.git.run(
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        f"{name}^{{commit}}",
+        git_dir=repo.git_dir,
+        ok=(0, 1, 128),
+    )
+    if done.code or not is_oid(done.text):
+        raise UserError(f'there is no branch or commit "{name}" here')
+    return Work(done.text, None)
+
+
+def submit_work(
+    repo: Repository,
+    objects: Objects,
+    work: Work,
+    *,
+    divergence: str | None = None,
+    request_id: str | None = None,
+) -> Entered:
+    """Hand work over to the lander.
+
+    Raises:
+        ConfigError: an empty divergence or request id.
+        UserError: it is the target itself, or the target has it already.
+    """
+    for what, text in (("divergence", divergence), ("request id", request_id)):
+        if text is not None and not text.strip():
+            raise ConfigError(f"the {what} is empty", 'write it, or "None"')
+    if request_id is not None and len(request_id) > _REQUEST_ID:
+        raise ConfigError(f"a request id has at most {_REQUEST_ID} characters")
+    target, commit = find_target(repo, objects)
+    wanted = submit.new(
+        objects,
+        work.tip,
+        branch=work.branch,
+        request_id=request_id,
+        divergence=divergence,
+    )
+    known = submit.find(objects, wanted.id)
+    if known is not None:
+        return Entered(known, new=False)
+    short = target.removeprefix(HEADS)
+    if work.branch == target:
+        raise UserError(
+            f"{short} is the target itself", "name the branch that it should get"
+        )
+    if objects.ancestor(work.tip, commit):
+        raise UserError(
+            f"{short} has {work.tip[:12]} already; there is nothing to land"
+        )
+    return _enter(repo, objects, wanted)
+
+
+def submit_task(repo: Repository, objects: Objects, record: TaskRecord) -> Entered:
+    """Hand over the work of a task that waits for a person to say so.
+
+    Raises:
+        UserError: the task has no work that could land now.
+    """
+    known = submit.find(objects, record.submission) if record.submission else None
+    if known is not None:
+        return Entered(known, new=False)
+    attempt = record.newest
+    if record.state is not TaskState.SUBMITTED or record.tip is None or not attempt:
+        why = f": {record.reason}" if record.reason else ""
+        raise UserError(f"task {record.id} is {record.state}{why}")
+    _, commit = find_target(repo, objects)
+    file = _file(objects, commit, record.id)
+    if file is None or file.blob != record.blob:
+        raise UserError(f"task {record.id} was amended; a new attempt comes first")
+    now = clock.now()
+    return _enter(
+        repo,
+        objects,
+        Submission(
+            id=submission_id(record.tip, record.id, record.blob),
+            tip=record.tip,
+            state=SubmissionState.QUEUED,
+            created=clock.stamp_us(now),
+            since=clock.stamp(now),
+            branch=record.branch,
+            task=record.id,
+            task_blob=record.blob,
+            submitter=worker_identity(record.agent),
+            priority=file.priority,
+            divergence=attempt.divergence or None,
+            commands=attempt.commands,
+        ),
+    )
+
+
+def enter(
+    repo: Repository, objects: Objects, name: str | None, divergence: str | None = None
+) -> Entered:
+    """Return the submission that ``name`` is or becomes: an id, a task, a branch.
+
+    Raises:
+        UserError: it is none of these, or cannot be handed over.
+    """
+    if name is not None:
+        known = submit.find(objects, name) if SUBMISSION.match(name) else None
+        if known is not None:
+            return Entered(known, new=False)
+        record = tasks.read(objects, name)
+        if record is not None and objects.ref(HEADS + name) is None:
+            return submit_task(repo, objects, record)
+    return submit_work(
+        repo, objects, find_work(repo, objects, name), divergence=divergence
+    )
+
+
+def position(repo: Repository, objects: Objects, submission: str) -> int | None:
+    """Return the place in the queue, from 1; None if it is not in it."""
+    ids = [each.id for each in open_submissions(repo, objects)]
+    return ids.index(submission) + 1 if submission in ids else None
+
+
+def uncommitted(repo: Repository) -> bool:
+    """Whether the work tree has changes that no commit has."""
+    if repo.worktree is None:
+        return False
+    done = repo.git.run(
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--ignore-submodules=dirty",
+        git_dir=repo.git_dir,
+        work_tree=repo.worktree,
+        user_config=True,
+    )
+    return bool(done.out)
+
+
+def poke(repo: Repository) -> bool:
+    """Wake the daemon; whether one runs."""
+    path = place.state_dir(repo.common_dir) / "socket"
+    try:
+        return ask(path, {"op": "poke"}, _POKE_S) is not None
+    except GitagentError:
+        return True  # it is busy, and looks by itself
+
+
+def _enter(repo: Repository, objects: Objects, wanted: Submission) -> Entered:
+    made = submit.create(repo, objects, wanted)
+    return Entered(made, new=made.created == wanted.created)
+
+
+def _checked_out(repo: Repository) -> Work:
+    if repo.worktree is None:
+        raise UserError("a bare repository has nothing checked out", "name a branch")
+    branch = repo.git.run(
+        "symbolic-ref", "--quiet", "HEAD", git_dir=repo.git_dir, ok=(0, 1)
+    ).text
+    tip = repo.git.run(
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "HEAD^{commit}",
+        git_dir=repo.git_dir,
+        ok=(0, 1, 128),
+    ).text
+    if not is_oid(tip):
+        raise UserError("there is no commit yet", "make one first")
+    return Work(tip, branch or None)
+
+
+def commit_of(repo: Repository, oid: str) -> str:
+    """Return the commit that an object is, or that a tag names."""
+    done = repo.git.run(
+        "rev-parse", "--verify", "--quiet", f"{oid}^{{commit}}", ok=(0, 1, 128)
+    )
+    if done.code:
+        raise UserError(f"{oid} is no commit, and only a commit can land")
+    return done.text
+
+
+def _file(objects: Objects, commit: str, task: str) -> TaskFile | None:
+    path = f".agent/tasks/{task}.md"
+    entry = objects.path(commit, path)
+    if entry is None:
+        return None
+    found = taskfile.parse(task, entry.oid, objects.blob(entry.oid), path)
+    return found if isinstance(found, TaskFile) else None

@@ -1,0 +1,200 @@
+"""What `gitagent status` shows: everything open, and the newest of what is settled.
+
+Read with git(1) alone, since the command has to answer in less time than libgit2 and
+the reader of settings take to load. Thousands of settled records are told from the
+open ones by the first line of their newest commit: a record that settles begins it
+with its state. What follows from an object id is remembered in ``overview.json``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from gitagent.core import submission, task
+from gitagent.core.ident import id_problem
+from gitagent.core.submission import Submission
+from gitagent.core.task import Refusal, TaskFile, TaskRecord
+from gitagent.daemon import remembered
+from gitagent.errors import UserError
+from gitagent.files import record
+from gitagent.git import records
+from gitagent.git.objects import BLOB, Entry, Objects
+from gitagent.git.repository import Repository
+from gitagent.git.tree import folder
+from gitagent.host.clock import stamp
+from gitagent.host.lock import held, holder
+
+SETTLED_SHOWN = 100  # tasks, and as many submissions
+TASK_RECORDS = "refs/gitagent/tasks/"
+SUBMISSIONS = "refs/gitagent/submissions/"
+
+_FORM = "--format=%(objectname) %(refname) %(committerdate:unix) %(contents:subject)"
+_SETTLED = {
+    TASK_RECORDS: frozenset(map(str, task.SETTLED)),
+    SUBMISSIONS: frozenset(map(str, submission.SETTLED)),
+}
+_HEADS = "refs/heads/"
+_TASKS = ".agent/tasks"
+_AGENTS = ".agent/agents"
+_FILE_BYTES = 256 * 1024
+
+_Record = TypeVar("_Record", TaskRecord, Submission)
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is open, and the newest of what is settled."""
+
+    pid: int | None  # of the daemon; None: none runs
+    working: bool  # whether a daemon, or a `land` without one, holds the lock
+    target: str  # full ref
+    commit: str  # that the target is at
+    moved: str  # UTC; when that commit was made
+    paused: str | None  # why nothing can land
+    direct: tuple[str, ...]  # commits that got past the lander
+    files: dict[str, TaskFile]  # the open tasks' files by id
+    tasks: dict[str, TaskRecord]  # by id
+    submissions: dict[str, Submission]  # by id
+    refused: tuple[Refusal, ...]
+    written: dict[str, int]  # unix time of the newest record, by its ref
+    left_out: int  # settled records that are not here
+
+
+def overview(repo: Repository, *, everything: bool = False) -> Overview:
+    """Read what is to be shown; ``everything``: all settled records too.
+
+    Raises:
+        UserError: the repository has no target.
+    """
+    there = holder(repo.common_dir)
+    rows = [row for prefix in _SETTLED for row in _rows(repo, prefix)]
+    shown = rows if everything else list(_shown(rows))
+    with repo.objects(fast=True) as objects:
+        target, commit = remembered.target(repo, objects, objects.refs(_HEADS))
+        tasks, bad_tasks = _load(objects, shown, TASK_RECORDS, record.load_task)
+        submissions, bad_submissions = _load(
+            objects, shown, SUBMISSIONS, record.load_submission
+        )
+        files, bad_files = _files(objects, commit, tasks)
+        return Overview(
+            pid=there.pid if there else None,
+            working=there is not None or held(repo.common_dir),
+            target=target,
+            commit=commit,
+            moved=stamp(datetime.fromtimestamp(objects.commit(commit).time, UTC)),
+            paused=remembered.paused(repo, objects, target, commit),
+            direct=remembered.direct(repo, objects, commit, submissions),
+            files=files,
+            tasks=tasks,
+            submissions=submissions,
+            refused=(*bad_files, *bad_tasks, *bad_submissions),
+            written={row.ref: row.when for row in shown},
+            left_out=len(rows) - len(shown),
+        )
+
+
+def open_submissions(repo: Repository, objects: Objects) -> list[Submission]:
+    """Return those that are not settled, in the order in which they may land."""
+    rows = [row for row in _rows(repo, SUBMISSIONS) if not row.settled]
+    found, _ = _load(objects, rows, SUBMISSIONS, record.load_submission)
+    return in_order(found.values())
+
+
+def in_order(submissions: Iterable[Submission]) -> list[Submission]:
+    """Return the open ones of these in the order in which they may land."""
+    pending = [s for s in submissions if not s.settled]
+    return sorted(pending, key=lambda s: (-s.priority, s.created, s.id))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    ref: str
+    oid: str
+    when: int  # unix time of the newest record
+    settled: bool  # False: perhaps not
+
+
+def _rows(repo: Repository, prefix: str) -> Iterator[_Row]:
+    for line in repo.git.run("for-each-ref", _FORM, prefix).text.splitlines():
+        oid, ref, when, subject = [*line.split(" ", 3), "", ""][:4]
+        if when.isdigit():
+            word = subject.partition(":")[0].strip()
+            yield _Row(ref, oid, int(when), word in _SETTLED[prefix])
+
+
+def _shown(rows: list[_Row]) -> Iterator[_Row]:
+    """Yield the open ones, and of each kind the newest of the settled ones."""
+    yield from (row for row in rows if not row.settled)
+    for prefix in _SETTLED:
+        settled = [row for row in rows if row.settled and row.ref.startswith(prefix)]
+        settled.sort(key=lambda row: row.when, reverse=True)
+        yield from settled[:SETTLED_SHOWN]
+
+
+def _load(
+    objects: Objects, rows: list[_Row], prefix: str, load: Callable[[bytes], _Record]
+) -> tuple[dict[str, _Record], list[Refusal]]:
+    tips = {row.ref: row.oid for row in rows if row.ref.startswith(prefix)}
+    found: dict[str, _Record] = {}
+    refused = []
+    for ref, content in records.read_all(objects, tips).items():
+        try:
+            if isinstance(content, UserError):
+                raise content
+            each = replace(load(content), oid=tips[ref])
+        except UserError as error:
+            refused.append(Refusal(ref, error.line()))
+        else:
+            found[each.id] = each
+    return found, refused
+
+
+def _files(
+    objects: Objects, commit: str, known: dict[str, TaskRecord]
+) -> tuple[dict[str, TaskFile], list[Refusal]]:
+    """Return the open tasks by id, and the files of tasks and agents that are none.
+
+    A file that has a record has been read by the daemon, and is not read again.
+    """
+    found: dict[str, TaskFile] = {}
+    refused = []
+    for path, entry in _entries(objects, commit):
+        stem = entry.name.removesuffix(".md")
+        record_of = known.get(stem) if path.startswith(_TASKS) else None
+        if record_of is not None and record_of.blob == entry.oid:
+            found[stem] = TaskFile(stem, entry.oid, record_of.title or stem, "")
+            continue
+        each = _parse(objects, path, stem, entry)
+        if isinstance(each, Refusal):
+            refused.append(each)
+        elif each is not None:
+            found[stem] = each
+    return found, refused
+
+
+def _entries(objects: Objects, commit: str) -> Iterator[tuple[str, Entry]]:
+    for top, other in ((_TASKS, "done"), (_AGENTS, "README.md")):
+        for entry in folder(objects, commit, top):
+            if entry.name != other:
+                yield f"{top}/{entry.name}", entry
+
+
+def _parse(
+    objects: Objects, path: str, stem: str, entry: Entry
+) -> TaskFile | Refusal | None:
+    """Return the task that a file asks for; None if it is a sound agent's."""
+    if entry.mode != BLOB or stem == entry.name:
+        return Refusal(path, "only regular .md files belong here")
+    if problem := id_problem(stem):
+        return Refusal(path, f"{problem}; rename the file")
+    if (size := objects.size(entry.oid)) > _FILE_BYTES:
+        return Refusal(path, f"{size} bytes, and {_FILE_BYTES} are allowed")
+    # The readers are not loaded for a status in which everything is known already.
+    from gitagent.files import agentfile, taskfile  # noqa: PLC0415
+
+    content = objects.blob(entry.oid)
+    if path.startswith(_TASKS):
+        return taskfile.parse(stem, entry.oid, content, path)
+    agent = agentfile.parse(stem, content, path)
+    return agent if isinstance(agent, Refusal) else None

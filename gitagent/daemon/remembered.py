@@ -1,0 +1,132 @@
+"""What follows from an object id and takes long to find, kept between two commands.
+
+A cache of the two answers of `gitagent status` that cost more than all the rest: what
+the target's settings say about landing, and which commits got past the lander. Without
+it, or with an unusable one, both are found anew.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gitagent import __version__
+from gitagent.core.submission import Submission
+from gitagent.errors import GitError, UserError
+from gitagent.git.objects import Objects
+from gitagent.git.repository import Repository
+from gitagent.host.place import state_dir
+
+_CONFIG = ".agent/config.toml"
+_PARTS = ("target", "settings", "audit")
+
+
+def target(
+    repo: Repository, objects: Objects, refs: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the target ref and its commit; ``refs`` are the branches.
+
+    Raises:
+        UserError: no branch says that it is one.
+    """
+    known = _recall(repo, "target")
+    ref, commit = known.get("ref"), refs.get(str(known.get("ref")))
+    if commit is not None:
+        entry = objects.path(commit, _CONFIG)
+        if entry is not None and entry.oid == known.get("blob"):
+            return str(ref), commit
+    from gitagent.daemon.target import require_target  # noqa: PLC0415 - see `paused`
+
+    found = require_target(objects, refs)
+    entry = objects.path(refs[found], _CONFIG)
+    if entry is not None:
+        _remember(repo, "target", {"ref": found, "blob": entry.oid})
+    return found, refs[found]
+
+
+def paused(repo: Repository, objects: Objects, ref: str, commit: str) -> str | None:
+    """Return why the settings of the target's commit let nothing land, or None."""
+    entry = objects.path(commit, _CONFIG)
+    blob = entry.oid if entry else ""
+    known = _recall(repo, "settings")
+    if blob and known.get("blob") == blob:
+        text = known.get("paused")
+        return text if isinstance(text, str) else None
+    # Loading the reader of settings takes longer than all the rest of a command.
+    from gitagent.core.queue import pause  # noqa: PLC0415
+    from gitagent.core.snapshot import Snapshot, Target  # noqa: PLC0415
+    from gitagent.daemon.target import SettingsInForce  # noqa: PLC0415
+
+    settings, config, problem = SettingsInForce().at(objects, commit)
+    there = Target(ref, commit, config=config, problem=problem)
+    text = pause(Snapshot(target=there, settings=settings))
+    if blob:
+        _remember(repo, "settings", {"blob": blob, "paused": text})
+    return text
+
+
+def direct(
+    repo: Repository,
+    objects: Objects,
+    commit: str,
+    submissions: Mapping[str, Submission],
+) -> tuple[str, ...]:
+    """Return the commits on the target that got past the lander, newest first."""
+    known = _recall(repo, "audit")
+    if known.get("tip") == commit and not known.get("found"):
+        return ()
+    from gitagent.lander.audit import Audit, Memory  # noqa: PLC0415 - rarely needed
+
+    audit = Audit(repo)
+    with suppress(KeyError, TypeError, GitError):
+        audit.resume(
+            objects, Memory(known["tip"], known["begun"], tuple(known["found"]))
+        )
+    found = audit.direct(objects, commit, _Lazily(objects, submissions))
+    if audit.memory is not None:
+        _remember(repo, "audit", asdict(audit.memory))
+    return found
+
+
+class _Lazily(dict[str, Submission]):
+    """Submissions by id, read when they are asked for."""
+
+    def __init__(self, objects: Objects, known: Mapping[str, Submission]) -> None:
+        super().__init__(known)
+        self._objects = objects
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401 - as dict's
+        from gitagent.lander.submit import find  # noqa: PLC0415 - rarely needed
+
+        if key not in self:
+            with suppress(UserError, GitError):
+                found = find(self._objects, key)
+                if found is not None:
+                    self[key] = found
+        return super().get(key, default)
+
+
+def _file(repo: Repository) -> Path:
+    return state_dir(repo.common_dir) / "overview.json"
+
+
+def _recall(repo: Repository, part: str) -> dict[str, Any]:
+    try:
+        values = json.loads(_file(repo).read_bytes())
+        found = values[part] if values["release"] == __version__ else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _remember(repo: Repository, part: str, value: dict[str, Any]) -> None:
+    values = {each: _recall(repo, each) for each in _PARTS} | {part: value}
+    path = _file(repo)
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(OSError):  # a repository of somebody else can still be looked at
+        path.parent.mkdir(exist_ok=True)
+        new.write_text(json.dumps({"release": __version__, **values}), "utf-8")
+        new.replace(path)

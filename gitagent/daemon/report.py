@@ -1,0 +1,136 @@
+"""What `gitagent status --json` says; the page for people is made from the same.
+
+The keys are a contract: they stay, in this order, and more may be added.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from gitagent.core.submission import CheckLine, Submission
+from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
+from gitagent.daemon.overview import SUBMISSIONS, Overview, in_order
+
+VERSION: Final = 1
+
+UNSEEN: Final = "No daemon has seen it yet; start one with: gitagent up --detach"
+AMENDED: Final = "Its file was amended or came back, and no daemon has taken it up yet."
+
+
+def report(seen: Overview, now: datetime) -> dict[str, Any]:
+    """Return the whole status as JSON's values; ``now`` is aware."""
+    return {
+        "version": VERSION,
+        "daemon": {"running": seen.pid is not None, "pid": seen.pid},
+        "target": {
+            "ref": seen.target,
+            "commit": seen.commit,
+            "paused": seen.paused,
+            "direct": list(seen.direct),
+        },
+        "tasks": [*_tasks(seen)],
+        "submissions": [*_submissions(seen, now)],
+        "questions": [],
+        "automations": [],
+        "refused": [{"path": r.path, "reason": r.reason} for r in seen.refused],
+    }
+
+
+def _tasks(seen: Overview) -> Iterator[dict[str, Any]]:
+    """Yield the open tasks, most urgent first, then the settled ones, newest first."""
+    lines = [
+        (_priority(seen.files.get(name)), task_line(seen, name))
+        for name in {**seen.files, **seen.tasks}
+    ]
+    ended = {str(state) for state in SETTLED}
+    for _, line in sorted(lines, key=_order):
+        if line["state"] not in ended:
+            yield line
+    settled = [line for _, line in lines if line["state"] in ended]
+    yield from sorted(
+        settled, key=lambda line: (line["since"], line["id"]), reverse=True
+    )
+
+
+def _priority(file: TaskFile | None) -> int:
+    return file.priority if file else 0
+
+
+def _order(pair: tuple[int, dict[str, Any]]) -> tuple[int, str, str]:
+    priority, line = pair
+    return (-priority, line["since"], line["id"])
+
+
+def task_line(seen: Overview, name: str) -> dict[str, Any]:
+    """Return the line of one task that has a file, a record, or both."""
+    file, record = seen.files.get(name), seen.tasks.get(name)
+    if record is None or (file and record.settled and record.blob != file.blob):
+        return _unseen(seen, name, file, record)
+    return {
+        "id": name,
+        "title": record.title or name,
+        "state": str(record.state),
+        "agent": record.agent or None,
+        "attempt": record.attempt,
+        "branch": record.branch,
+        "reason": record.reason,
+        "since": record.since,
+    }
+
+
+def _unseen(
+    seen: Overview, name: str, file: TaskFile | None, record: TaskRecord | None
+) -> dict[str, Any]:
+    reason = UNSEEN if record is None else AMENDED
+    if file and file.after:
+        reason = f"Waits for {', '.join(file.after)}. {reason}"
+    return {
+        "id": name,
+        "title": file.title if file else name,
+        "state": str(TaskState.WAITING),
+        "agent": file.agent if file else None,
+        "attempt": record.attempt if record else 0,
+        "branch": record.branch if record else None,
+        "reason": reason,
+        "since": seen.moved,
+    }
+
+
+def _submissions(seen: Overview, now: datetime) -> Iterator[dict[str, Any]]:
+    """Yield the queue in its order, then the settled ones, newest first."""
+    queue = in_order(seen.submissions.values())
+    for position, each in enumerate(queue, 1):
+        yield submission_line(each, position, running_seconds(seen, each, now))
+    settled = [each for each in seen.submissions.values() if each.settled]
+    for each in sorted(settled, key=lambda s: (s.since, s.id), reverse=True):
+        yield submission_line(each, None, None)
+
+
+def running_seconds(seen: Overview, each: Submission, now: datetime) -> float | None:
+    """Return how long a check of the submission runs: since its newest record."""
+    when = seen.written.get(SUBMISSIONS + each.id)
+    return None if when is None else max(0.0, now.timestamp() - when)
+
+
+def submission_line(
+    each: Submission, position: int | None, running_s: float | None
+) -> dict[str, Any]:
+    """Return the line of one submission."""
+    return {
+        "id": each.id,
+        "tip": each.tip,
+        "branch": each.branch,
+        "task": each.task,
+        "state": str(each.state),
+        "position": position,
+        "reason": each.reason,
+        "commit": each.commit,
+        "checks": [_check(line, running_s) for line in each.checks],
+        "since": each.since,
+    }
+
+
+def _check(line: CheckLine, running_s: float | None) -> dict[str, Any]:
+    seconds = running_s if line.state == "running" else line.seconds
+    shown = None if seconds is None else round(seconds, 1)
+    return {"name": line.name, "state": line.state, "seconds": shown}

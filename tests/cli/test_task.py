@@ -1,0 +1,155 @@
+"""gitagent task: add, list, show, stop, retry."""
+
+import pytest
+
+from gitagent.core.task import TaskState
+from tests.support import ledger
+from tests.support.cli import call
+from tests.support.daemon import record
+
+
+@pytest.fixture(autouse=True)
+def _set_up(repo):
+    call(repo, "init", "--no-check")
+
+
+def test_adding_commits_the_file_on_the_target(repo):
+    answer = call(repo, "task", "add", "fix-it", "--title", "Fix it")
+
+    assert 0 == answer.code
+    assert '+++\ntitle = "Fix it"\n+++\n' == repo.read(".agent/tasks/fix-it.md")
+    assert ("Gitagent-Record", "task-add") in repo.trailers()
+    assert [] == repo.status()
+
+
+def test_other_edits_in_the_checkout_stay(repo):
+    repo.write("README.md", "edited\n")
+    repo.write("new", "new\n")
+    before = repo.status()
+    call(repo, "task", "add", "fix-it", "--title", "Fix it")
+
+    assert before == repo.status()
+    assert (repo.path / ".agent/tasks/fix-it.md").is_file()
+
+
+def test_the_text_comes_from_a_file_or_standard_input(repo, tmp_path):
+    text = "# Fix it\n\n```sh\ntrue\n```\n"
+    file = tmp_path / "text.md"
+    file.write_text(text)
+    call(repo, "task", "add", "one", "--file", str(file))
+    call(repo, "task", "add", "two", "--file", "-", stdin=text)
+
+    assert text == repo.read(".agent/tasks/one.md") == repo.read(".agent/tasks/two.md")
+
+
+def test_options_become_front_matter(repo):
+    call(
+        repo,
+        *("task", "add", "two", "--file", "-", "--after", "one", "--after", "zero"),
+        *("--priority", "-3", "--agent", "claude", "--title", 'Say "hi"'),
+        stdin="Do it.\n",
+    )
+
+    assert (
+        '+++\ntitle = "Say \\"hi\\""\nagent = "claude"\npriority = -3\n'
+        'after = ["one", "zero"]\n+++\n\nDo it.\n'
+    ) == repo.read(".agent/tasks/two.md")
+
+
+REFUSED = {
+    "an id that cannot be one": (["Bad Name", "--title", "x"], "", 1),
+    "an id that is a path": (["../x", "--title", "x"], "", 1),
+    "nothing to ask for": (["x"], "", 2),
+    "an empty text": (["x", "--file", "-"], " \n", 2),
+    "front matter twice": (
+        ["x", "--title", "t", "--file", "-"],
+        '+++\nagent = "shell"\n+++\n',
+        2,
+    ),
+    "front matter that does not parse": (["x", "--file", "-"], "+++\na = \n+++\n", 1),
+    "a key that is not known": (["x", "--file", "-"], "+++\nagnet = 'a'\n+++\nx\n", 1),
+    "a task that waits for nobody's id": (
+        ["x", "--title", "t", "--after", "Not An Id"],
+        "",
+        1,
+    ),
+    "no such file": (["x", "--file", "/nowhere/x.md"], "", 2),
+    "no UTF-8": (["x", "--file", "-"], b"\xff\xfe\x00", 1),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_could_not_be_a_task_is_refused_before_it_is_committed(repo, case):
+    args, stdin, code = REFUSED[case]
+    before = repo.head()
+    answer = call(repo, "task", "add", *args, stdin=stdin)
+
+    assert (code, "") == (answer.code, answer.out)
+    assert 1 == len(answer.err.splitlines())
+    assert before == repo.head()
+
+
+def test_an_id_that_is_taken_is_refused(repo):
+    call(repo, "task", "add", "fix-it", "--title", "Fix it")
+    before = repo.head()
+    answer = call(repo, "task", "add", "fix-it", "--title", "Again")
+
+    assert 1 == answer.code
+    assert before == repo.head()
+
+
+def test_it_says_that_no_daemon_runs(repo):
+    answer = call(repo, "task", "add", "fix-it", "--title", "Fix it")
+
+    assert "no daemon runs" in answer.err
+
+
+def test_the_list_has_open_tasks_first(repo):
+    repo.add_task("b", "true", front="priority = 5")
+    repo.add_task("a", "true")
+    ledger.task(repo, "old", TaskState.FAILED, reason="Attempt 1 failed.")
+    answer = call(repo, "task", "list")
+    states = [line.split()[:2] for line in answer.lines]
+
+    assert [["waiting", "b"], ["waiting", "a"], ["failed", "old"]] == states
+    tasks = call(repo, "task", "list", "--json").json["tasks"]
+
+    assert ["b", "a", "old"] == [line["id"] for line in tasks]
+
+
+def test_showing_tells_state_story_and_text(repo):
+    repo.add_task("a", "echo hello", title="Say hello")
+    ledger.task(repo, "a", TaskState.FAILED, reason="Attempt 1 failed (exit 1).")
+    answer = call(repo, "task", "show", "a")
+
+    assert 0 == answer.code
+    for part in ("failed", "Attempt 1 failed (exit 1).", "attempt 1 starts", "hello"):
+        assert part in answer.out
+
+
+def test_an_unknown_task_is_exit_1(repo):
+    for command in ("show", "stop", "retry"):
+        answer = call(repo, "task", command, "nope")
+
+        assert (1, "") == (answer.code, answer.out)
+
+
+def test_stopping_and_retrying_are_written_for_the_daemon(repo):
+    repo.add_task("a", "true")
+    ledger.task(repo, "a", TaskState.RUNNING)
+    stopped = call(repo, "task", "stop", "a")
+
+    assert 0 == stopped.code
+    assert "stop" == record(repo, "refs/gitagent/tasks/a")["request"]
+
+
+def test_a_waiting_task_is_stopped_at_once(repo):
+    repo.add_task("a", "true")
+    ledger.task(repo, "a", TaskState.WAITING)
+    call(repo, "task", "stop", "a")
+    again = call(repo, "task", "stop", "a")
+    retried = call(repo, "task", "retry", "a")
+
+    assert 1 == again.code
+    assert 0 == retried.code
+    assert "retry" == record(repo, "refs/gitagent/tasks/a")["request"]
