@@ -6,6 +6,7 @@ Ends with exit code 0 only if both landed. The repository stays, for looking aro
 import json
 import os
 import queue
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,9 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.markup import escape
-from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
@@ -141,7 +140,10 @@ def tour(repo: Path) -> bool:
     chapter("gitagent init", "settings, a first check, and a try of both")
     shell(repo, *GITAGENT, "init", shown="gitagent init")
 
-    chapter("gitagent up", "the daemon; its own lines are marked with ┃")
+    chapter(
+        "gitagent up",
+        "the daemon; ┃ marks its own lines, ● the news of gitagent status",
+    )
     daemon = subprocess.Popen(
         [*GITAGENT, "up"],
         cwd=repo,
@@ -169,8 +171,11 @@ def follow(repo: Path, daemon: subprocess.Popen[str]) -> bool:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         console.print(f"[bold].agent/tasks/{task}.md[/]")
-        source = Syntax(text, "markdown", background_color="default", word_wrap=True)
-        console.print(Padding(source, (0, 0, 1, 4)))
+        highlighted = Syntax("", "markdown", theme="ansi_dark").highlight(text)
+        highlighted.rstrip()
+        for line in highlighted.split():
+            console.print(Text.assemble(("  │ ", "blue"), line))
+        console.print()
     shell(repo, "git", "add", ".agent/tasks")
     shell(repo, "git", "commit", "-q", "-m", "Ask for Easter and a list of functions")
 
@@ -193,18 +198,13 @@ def until_up(repo: Path, lines: "queue.Queue[str | None]") -> None:
 def until_settled(repo: Path, lines: "queue.Queue[str | None]") -> dict[str, str]:
     """Show each change of state until both tasks are settled; return the states."""
     states: dict[str, str] = {}
-    submissions: dict[str, str] = {}
     seen_worktree = False
     deadline = time.monotonic() + LIMIT_S
     while set(states) != set(TASKS) or not SETTLED.issuperset(states.values()):
         alive = show(lines, 1.0)
-        now = status(repo)
-        for task in now["tasks"]:
+        for task in status(repo)["tasks"]:
             if task["id"] in TASKS:
-                tell(states, f"task {task['id']}", task["id"], task)
-        for each in now["submissions"]:
-            if each.get("task") in TASKS:
-                tell(submissions, f"submission {each['id']}", each["id"], each)
+                tell(states, task)
         if not seen_worktree and "running" in states.values():
             seen_worktree = True
             shell(repo, "git", "worktree", "list")
@@ -216,17 +216,17 @@ def until_settled(repo: Path, lines: "queue.Queue[str | None]") -> dict[str, str
     return states
 
 
-def tell(known: dict[str, str], what: str, key: str, found: dict[str, Any]) -> None:
-    """Print the state of one thing if it is news."""
-    state, before = found["state"], known.get(key)
+def tell(known: dict[str, str], task: dict[str, Any]) -> None:
+    """Print the state of a task if it is news."""
+    name, state = task["id"], task["state"]
+    before, known[name] = known.get(name), state
     if state == before:
         return
-    known[key] = state
-    colour = {"landed": "green", "rejected": "red", "failed": "red", "refused": "red"}
+    bad = state in SETTLED - {"landed", "done"}
+    colour = "green" if state == "landed" else "red" if bad else "cyan"
     arrow = f"{before} → " if before else ""
-    why = f" [dim]{escape(found['reason'])}[/]" if found.get("reason") else ""
-    name = colour.get(state, "cyan")
-    console.print(f"  [bold {name}]● {what}: {arrow}{state}[/]{why}")
+    why = f" [dim]{escape(task['reason'])}[/]" if bad and task["reason"] else ""
+    console.print(f"  [bold {colour}]● task {name}: {arrow}{state}[/]{why}")
 
 
 def show_result(repo: Path, *, landed: bool) -> None:
@@ -237,12 +237,13 @@ def show_result(repo: Path, *, landed: bool) -> None:
         for task in TASKS:
             shell(repo, *GITAGENT, "logs", task, shown=f"gitagent logs {task}")
         return
+    task = "list-functions"
+    shell(repo, *GITAGENT, "logs", task, shown=f"gitagent logs {task}")
     shell(repo, "git", "log", "-1", "--format=%an, committed by %cn%n%n%B", "main")
     shell(repo, "git", "log", "--oneline", "refs/gitagent/tasks/add-easter")
     notes = git(repo, "ls-tree", "-r", "--name-only", "main", ".agent/landings")
     note = notes.splitlines()[-1]
-    console.print(f"\n[bold cyan]$ git show main:{note}[/]")
-    console.print(Padding(Markdown(git(repo, "show", f"main:{note}")), (0, 4)))
+    shell(repo, "git", "show", f"main:{note}")
     console.print("\n[dim]The checkout has followed, and its tests pass:[/]")
     shell(repo, "make", "test")
     shell(repo, "git", "status", "--short", "--branch")
@@ -286,7 +287,7 @@ def shell(cwd: Path, *argv: str, shown: str = "") -> None:
     Raises:
         Failed: it ended with another code than 0.
     """
-    console.print(f"[bold cyan]$ {shown or ' '.join(argv)}[/]")
+    console.print(f"[bold cyan]$ {escape(shown or shlex.join(argv))}[/]")
     with subprocess.Popen(
         argv,
         cwd=cwd,
@@ -335,11 +336,24 @@ def show(lines: "queue.Queue[str | None]", wait_s: float) -> bool:
     try:
         line = lines.get(timeout=wait_s)
         while line is not None:
-            console.print(Text.assemble(("┃ ", "blue"), line))
+            console.print(coloured(line))
             line = lines.get(timeout=0.05)
     except queue.Empty:
         return True
     return False
+
+
+def coloured(line: str) -> Text:
+    """Return a line of the daemon's log (time, topic, text) with its parts apart."""
+    moment, _, rest = line.partition(" ")
+    topic, _, text = rest.partition(" ")
+    good = "landed" in text or "passed" in text
+    return Text.assemble(
+        ("┃ ", "blue"),
+        (f"{moment} ", "dim"),
+        (f"{topic} ", "bold"),
+        (text, "green" if good else ""),
+    )
 
 
 def end(daemon: subprocess.Popen[str]) -> None:

@@ -100,7 +100,7 @@ class Watch:
             self._give_up(f"{self._common_dir} is on {kind}, which tells of no changes")
             return
         # Every watch that is added again warns; it says nothing and fills the log.
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog")
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         logging.getLogger("watchdog").addHandler(self._log)
         handler = _Handler(self._common_dir, self._wake)
         try:
