@@ -1,113 +1,199 @@
-"""Fetching a worker's result out of its private Git directory.
+"""Taking over what a worker committed.
 
-Everything in that directory is hostile, its configuration included, so no git of the
-daemon's runs there: the serving side (git-upload-pack) runs inside the sandbox, and
-this side takes exactly one object that it asked for by its id, and checks what comes.
-Source: git-fetch(1), git-upload-pack(1), fetch.fsckObjects in git-config(1).
+What a worker can write is hostile: its Git directory is read here as plain text only,
+and git-upload-pack runs on it inside the sandbox. Of all that it may offer, one object
+that was asked for by its full id is taken, checked, into a ref of our own.
+Source: git-fetch(1), git-upload-pack(1), gitprotocol-pack(5).
 """
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from gitagent.core.ident import is_oid
-from gitagent.errors import GitError, UserError
-from gitagent.git import private
-from gitagent.git.refs import DURABLE
+from gitagent.errors import GitError
+from gitagent.git.private import alternate_dirs, alternates
+from gitagent.git.refs import ANY, DURABLE, RefUpdate, update
 from gitagent.git.repository import Repository
-from gitagent.host.confinement import Confinement
-from gitagent.host.sandbox import command, find_bwrap
+from gitagent.host.process import Cancel
 
-TIMEOUT_S = 600.0
+TIMEOUT_S = 300.0
+LIMIT_BYTES = 2 << 30  # of what the worker's git may send
 
-# An id that no ref names is asked for: the worker may have left HEAD anywhere.
-_SERVE = ("git", "-c", "uploadpack.allowAnySHA1InWant=true", "upload-pack", "--strict")
+_ENTRIES = 500_000  # below the private objects folder
+_REF_BYTES = 4_096
+_PACKED_BYTES = 16 << 20
+
+_REF = re.compile(r"ref: (?P<ref>refs/heads/[^\0-\x20\x7f~^:?*\[\\]+)\n?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The commit is in the repository, held by the ref."""
+
+    oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotFetched:
+    """The result cannot be taken; the ref is as it was before, or gone."""
+
+    reason: str  # a full sentence; may quote the worker's git
+
+
+def upload_pack(git_dir: str) -> tuple[str, ...]:
+    """Return the command that offers a private Git directory, to be run confined.
+
+    Of its refs it tells none but HEAD, and it gives any object by its id.
+    """
+    return (
+        "git",
+        *("-c", "uploadpack.allowAnySHA1InWant=true"),
+        *("-c", "uploadpack.hideRefs=refs/"),
+        *("-c", "uploadpack.allowFilter=false"),
+        *("upload-pack", "--strict", git_dir),
+    )
 
 
 def fetch_result(
     repo: Repository,
     private_dir: Path,
     oid: str,
-    into: str,
+    into_ref: str,
+    upload_pack_argv: Sequence[str],
     *,
-    seen_at: str,
-    inside: Confinement,
-    lent: Sequence[Path],
-) -> None:
-    """Fetch the object ``oid`` and put the ref ``into`` on it; again is no change.
+    objects_dirs: Sequence[Path] | None = None,
+    pass_fds: tuple[int, ...] = (),
+    timeout: float = TIMEOUT_S,
+    limit_bytes: int = LIMIT_BYTES,
+    cancel: Cancel | None = None,
+) -> Fetched | NotFetched:
+    """Fetch the commit ``oid`` from a private Git directory into ``into_ref``.
 
-    ``private_dir`` is the worker's Git directory, which the serving side sees at
-    ``seen_at`` in ``inside``; ``lent`` are the object folders it was made with.
-
-    Raises:
-        UserError: the directory was tampered with, or what came is not sound.
-        GitError: the serving side failed, or took too long.
+    The worker's processes are dead. ``upload_pack_argv`` is the whole command line of
+    the confined ``upload_pack``, which inherits the descriptors ``pass_fds``;
+    ``objects_dirs`` is what was lent when the directory was made (default: what the
+    repository would lend now).
     """
     if not is_oid(oid):
-        raise UserError("the result is no object id")
-    _require_untouched(private_dir, lent)
-    with ExitStack() as stack:
-        serve: Sequence[str] = _SERVE
-        fds: tuple[int, ...] = ()
-        bwrap = find_bwrap()
-        if inside.mode != "off":
-            if bwrap is None:
-                raise UserError("there is no bubblewrap to serve the result in")
-            serve, opened = stack.enter_context(command(bwrap, _SERVE, inside))
-            fds = tuple(opened)
-        try:
-            repo.git.run(
-                *DURABLE,
-                "-c",
-                "fetch.fsckObjects=true",
-                "-c",
-                "protocol.file.allow=always",
-                "fetch",
-                "--no-tags",
-                "--no-write-fetch-head",
-                "--no-auto-maintenance",
-                "--no-recurse-submodules",
-                f"--upload-pack={shlex.join(serve)}",
-                "--end-of-options",
-                seen_at,
-                f"+{oid}:{into}",
-                timeout=TIMEOUT_S,
-                pass_fds=fds,
-            )
-        except GitError as error:
-            raise _told(error) from error
-
-
-def _told(error: GitError) -> GitError | UserError:
-    lines = error.stderr.strip().splitlines()
-    bad = next(
-        (line for line in lines if "fsck" in line or "error in object" in line), ""
-    )
-    return UserError(f"the result holds a broken object: {bad}") if bad else error
-
-
-def _require_untouched(private_dir: Path, lent: Sequence[Path]) -> None:
-    """Refuse borrowed objects that were not lent, and links out of the directory."""
-    objects = private_dir / "objects"
-    for path in (private_dir, objects, objects / "info"):
-        if path.is_symlink() or not path.is_dir():
-            raise UserError(f"{path} was replaced by the worker")
-    if _read(objects / "info/alternates") != private.alternates(lent):
-        raise UserError("the worker changed which objects it borrows")
-    for folder, folders, files in os.walk(objects):
-        for name in (*folders, *files):
-            if os.path.islink(os.path.join(folder, name)):  # noqa: PTH114, PTH118
-                raise UserError(f"the worker put a link among its objects: {name}")
-
-
-def _read(path: Path) -> bytes:
+        return NotFetched("The worker's HEAD is not a commit.")
+    lent = alternate_dirs(repo.common_dir) if objects_dirs is None else objects_dirs
+    if problem := _tampered(private_dir, alternates(lent)):
+        return NotFetched(problem)
+    script = private_dir.parent / "upload-pack"
+    command = shlex.join(upload_pack_argv)
+    # Not head(1): it holds back what the other side waits for.
+    limit = f"dd bs=64K iflag=count_bytes count={limit_bytes} status=none"
+    script.write_text(f"{command} | {limit}\n", errors="surrogateescape")
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        repo.git.run(
+            *DURABLE,
+            *("-c", "fetch.fsckObjects=true"),
+            *("-c", "fetch.writeCommitGraph=false"),
+            *("-c", "protocol.file.allow=always"),
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-prune"),
+            *("--no-recurse-submodules", "--no-auto-maintenance", "--refmap="),
+            f"--upload-pack=sh {shlex.quote(str(script))}",
+            str(private_dir),
+            f"+{oid}:{into_ref}",
+            timeout=timeout,
+            pass_fds=pass_fds,
+            cancel=cancel,
+        )
+        kind = repo.git.run("cat-file", "-t", oid).text
+    except GitError as error:
+        return NotFetched(_sentence(error, limit_bytes))
+    if kind != "commit":
+        with suppress(GitError):
+            update(repo.git, [RefUpdate(into_ref, None, ANY)], "gitagent: no commit")
+        return NotFetched("The worker's HEAD is not a commit.")
+    return Fetched(oid)
+
+
+def read_head(private_dir: Path) -> str | None:
+    """Return the object id at HEAD of a private Git directory; None: there is none.
+
+    Read as text, through no symbolic link, and no further than one branch.
+    """
+    head = _text(private_dir, "HEAD", _REF_BYTES)
+    if match := _REF.match(head):
+        ref = match["ref"]
+        head = _text(private_dir, ref, _REF_BYTES) or _packed(private_dir, ref)
+    oid = head.removesuffix("\n")
+    return oid if is_oid(oid) else None
+
+
+def _packed(private_dir: Path, ref: str) -> str:
+    lines = _text(private_dir, "packed-refs", _PACKED_BYTES).split("\n")
+    return next(
+        (line[: -len(ref) - 1] for line in lines if line.endswith(f" {ref}")), ""
+    )
+
+
+def _text(folder: Path, path: str, limit: int) -> str:
+    return _read(folder, path, limit).decode(errors="replace")
+
+
+def _read(folder: Path, path: str, limit: int) -> bytes:
+    """Return a file's content; empty if there is none, or more than the limit."""
+    *folders, name = path.split("/")
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for each in folders:
+            fd = _step(fd, each, os.O_DIRECTORY)
+        # A pipe would wait for a writer.
+        fd = _step(fd, name, os.O_NONBLOCK)
+        data = os.read(fd, limit + 1)
     except OSError:
         return b""
-    try:
-        return os.read(fd, 1 << 20)
     finally:
         os.close(fd)
+    return b"" if len(data) > limit else data
+
+
+def _step(parent: int, name: str, flags: int) -> int:
+    if name in {"", ".", ".."}:
+        raise FileNotFoundError(name)
+    fd = os.open(
+        name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=parent
+    )
+    os.close(parent)
+    return fd
+
+
+def _tampered(private_dir: Path, lent: bytes) -> str | None:
+    """Return what the worker did to its object folder that it has no business with."""
+    if _read(private_dir, "objects/info/alternates", len(lent)) != lent:
+        return "The worker changed the list of the objects that it was lent."
+    pending = [private_dir / "objects"]
+    entries = 0
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder) as listed:
+                for each in listed:
+                    entries += 1
+                    if each.is_symlink():
+                        return "The worker put a symbolic link among its objects."
+                    if each.is_dir(follow_symlinks=False):
+                        pending.append(Path(each.path))
+                    if entries > _ENTRIES:
+                        return f"The worker made more than {_ENTRIES} object files."
+        except OSError as error:
+            return f"The worker's objects cannot be read ({error.strerror})."
+    return None
+
+
+def _sentence(error: GitError, limit_bytes: int) -> str:
+    lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
+    # What fsck found comes before what the rest of git makes of it.
+    found = (line for line in lines if line.startswith("error: "))
+    said = next(found, lines[-1] if lines else "git said nothing")
+    cut = ("early EOF", "hung up", "unexpected disconnect")
+    if any(each in error.stderr for each in cut):
+        said += f"; it may be more than {limit_bytes >> 20} MiB"
+    return f"The worker's commits cannot be taken over ({said[:300]})."
