@@ -10,9 +10,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from gitagent.core import submission, task
 from gitagent.files.template import settings_reference
+
+State = TypeVar("State", bound=StrEnum)
 
 DOCS = Path(__file__).resolve().parent
 
@@ -76,9 +79,9 @@ def main(arguments: list[str]) -> int:
 def _machine(
     title: str,
     about: str,
-    states: type[StrEnum],
-    transitions: Mapping[StrEnum | None, Iterable[StrEnum]],
-    settled: Iterable[StrEnum],
+    states: type[State],
+    transitions: Mapping[State | None, Iterable[State]],
+    settled: Iterable[State],
 ) -> str:
     meanings = {
         found["value"]: found["meaning"]
