@@ -91,7 +91,7 @@ def _root(path: Path) -> Path:
         return home.joinpath(*parts[:deep])
     folder = path.parent if path.is_file() else path
     over = folder.parent
-    whole = folder.name == "bin" and over not in {home, Path("/")}
+    whole = folder.name in {"bin", "shims"} and over not in {home, Path("/")}
     return over if whole and not home.is_relative_to(over) else folder
 
 

@@ -30,6 +30,11 @@ def moved(
     return submit.write(discover(repo.path), old, new, reason)
 
 
+def replaced(record: TaskRecord, **fields: Any) -> TaskRecord:
+    """Return the record with other values."""
+    return replace(record, **fields)
+
+
 def task(repo: Repo, name: str, state: TaskState, **fields: Any) -> TaskRecord:
     """Record a task in a state, with the blob of its committed file if it has one."""
     blob = repo.ref(f"HEAD:.agent/tasks/{name}.md") or "0" * 40
