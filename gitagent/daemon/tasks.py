@@ -69,14 +69,15 @@ def request(
         if old.request == wish:
             return old
         _judge(old, wish)
-        new = replace(old, request=wish)
+        new, message = replace(old, request=wish), f"a person asks: {wish}"
         if wish == "stop" and old.state is TaskState.WAITING:
             reason = "A person stopped it."
             new = replace(
                 old, state=TaskState.STOPPED, reason=reason, since=clock.stamp()
             )
+            message = f"stopped: {reason}"
         try:
-            return write(repo, old, new, f"a person asks: {wish}")
+            return write(repo, old, new, message)
         except LostRace:
             continue
     raise LostRace(f"task {task_id} changes all the time; try again")
