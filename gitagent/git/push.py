@@ -1,113 +1,182 @@
-"""Ways out: the target pushed to a remote, and tasks claimed there.
+"""What is told to a remote: landings, and claims on tasks.
 
-Nothing is ever forced. Credentials and addresses are the user's own, and no prompt is
-ever answered. Source: git-push(1), --porcelain and --force-with-lease.
+Nothing is ever forced. A claim is a ref that is made there only if it does not exist,
+so that two daemons on two clones do not both run a task. Credentials come from the
+person's own configuration; whatever would ask for a password fails instead.
+Source: git-push(1), --porcelain and --force-with-lease.
 """
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 
 from gitagent.errors import GitError
-from gitagent.files import clean
-from gitagent.git.command import Done
+from gitagent.git.command import TIMED_OUT, Done
 from gitagent.git.repository import Repository
 
-TIMEOUT_S = 300.0
-CLAIMS = "refs/gitagent/claims/"
+TIMEOUT_S = 120.0
 
-_SHOWN = 500  # characters of what a remote's hook said
-_LINE = re.compile(
-    r"^(?P<flag>[ +*=!-])\t(?P<refs>[^\t]*)\t(?P<summary>.*)$", re.MULTILINE
+_CLAIMS = "refs/gitagent/claims/"
+
+# Reasons that git gives for a ref which was moved there by somebody else.
+_MOVED = re.compile(
+    r"fetch first|non-fast-forward|stale info|needs force|"
+    r"cannot lock ref|incorrect old value|failed to update ref|already exists"
 )
-_MOVED = re.compile(r"\[rejected\]|non-fast-forward|fetch first|stale info")
+_REASON = re.compile(r"\[(?P<who>[^\]]*)\](?: \((?P<why>.*)\))?\Z", re.DOTALL)
+
+
+class Refusal(StrEnum):
+    """Why a push did not go through; each has another one who can mend it."""
+
+    BEHIND = "behind"  # the remote's ref has commits that are not here
+    REFUSED = "refused"  # the remote's hook or settings say no
+    UNREACHABLE = "unreachable"  # no such remote, no network, no credentials
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """The remote has it; it may have had it before."""
+    """The remote's ref is at the object."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """The remote does not have it."""
+class NotPushed:
+    """The remote's ref is as it was, as far as can be known."""
 
-    reason: str  # a clause, on one line
-    moved: bool = False  # the remote's ref holds something that we do not have
-
-
-def push(repo: Repository, remote: str, ref: str, oid: str) -> Pushed | Failed:
-    """Push ``oid`` to ``ref`` of a remote (a name or an address), as a fast-forward."""
-    return _push(repo, remote, f"{oid}:{ref}")
+    refusal: Refusal
+    reason: str  # a full sentence; quotes the remote, whose text is not to be trusted
 
 
-def claim(repo: Repository, remote: str, task: str, oid: str) -> Pushed | Failed:
-    """Create the claim of a task on the remote; Failed with ``moved``: it is taken.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who has a task."""
 
-    A claim with the same object is one's own and counts as made.
+    oid: str
+    text: str  # message of the claim's commit, or content of its blob; empty: unknown
+
+
+def push(
+    repo: Repository, remote: str, ref: str, oid: str, *, timeout: float = TIMEOUT_S
+) -> Pushed | NotPushed:
+    """Push ``oid`` to the ref of the same name on ``remote``; never forced."""
+    return _push(repo, remote, ref, f"{oid}:{ref}", timeout=timeout)
+
+
+def claim(
+    repo: Repository, remote: str, task: str, oid: str, *, timeout: float = TIMEOUT_S
+) -> Pushed | NotPushed:
+    """Claim a task with the object ``oid``; BEHIND: somebody else has it.
+
+    Claiming again with the same object is no change.
     """
-    ref = CLAIMS + task
-    return _push(repo, remote, f"{oid}:{ref}", f"--force-with-lease={ref}:")
+    ref = f"{_CLAIMS}{task}"
+    lease = f"--force-with-lease={ref}:"
+    return _push(repo, remote, ref, f"{oid}:{ref}", lease, timeout=timeout)
 
 
-def unclaim(repo: Repository, remote: str, task: str, oid: str) -> Pushed | Failed:
-    """Delete the claim of a task if it is still the one with this object."""
-    ref = CLAIMS + task
-    return _push(repo, remote, f":{ref}", f"--force-with-lease={ref}:{oid}")
+def unclaim(
+    repo: Repository, remote: str, task: str, oid: str, *, timeout: float = TIMEOUT_S
+) -> Pushed | NotPushed:
+    """Give a claim back, if it still is ``oid``; one that is gone is no error."""
+    ref = f"{_CLAIMS}{task}"
+    lease = f"--force-with-lease={ref}:{oid}"
+    result = _push(repo, remote, ref, f":{ref}", lease, timeout=timeout)
+    if isinstance(result, NotPushed) and result.refusal is not Refusal.UNREACHABLE:
+        found = read_claim(repo, remote, task, timeout=timeout)
+        return Pushed() if found is None else result
+    return result
 
 
-def claimed(repo: Repository, remote: str, task: str) -> str | Failed | None:
-    """Return the object of a task's claim on the remote; None if there is none."""
-    ref = CLAIMS + task
+def read_claim(
+    repo: Repository, remote: str, task: str, *, timeout: float = TIMEOUT_S
+) -> Claim | NotPushed | None:
+    """Return the claim on a task that the remote has; None: there is none."""
+    ref = f"{_CLAIMS}{task}"
+    if problem := _unknown(repo, remote):
+        return problem
     try:
-        done = repo.git.run(
-            "ls-remote",
-            "--end-of-options",
-            remote,
-            ref,
-            user_config=True,
-            timeout=TIMEOUT_S,
-        )
+        listed = _remote(repo, "ls-remote", "--", remote, ref, timeout=timeout).text
     except GitError as error:
-        return Failed(_why(remote, error.stderr))
-    return next((line.split("\t")[0] for line in done.text.splitlines() if line), None)
-
-
-def _push(repo: Repository, remote: str, refspec: str, *flags: str) -> Pushed | Failed:
-    try:
-        done = repo.git.run(
-            "push",
-            "--porcelain",
-            "--no-verify",
-            "--no-follow-tags",
-            *flags,
-            "--end-of-options",
-            remote,
-            refspec,
-            ok=(0, 1),
-            user_config=True,
-            timeout=TIMEOUT_S,
-        )
-    except GitError as error:
-        return Failed(_why(remote, error.stderr))
-    return Pushed() if done.code == 0 else _refused(remote, done)
-
-
-def _refused(remote: str, done: Done) -> Failed:
-    said = " ".join(
-        line.removeprefix("remote:").strip()
-        for line in done.err.splitlines()
-        if line.startswith("remote:")
+        return _unreachable(error)
+    oid = next(
+        (line[0] for line in map(str.split, listed.splitlines()) if line[1:] == [ref]),
+        None,
     )
-    match = _LINE.search(done.text)
-    summary = match["summary"] if match else _why(remote, done.err)
-    moved = _MOVED.search(summary) is not None
-    if moved:
-        return Failed(f"{remote} has commits that are not here", moved=True)
-    words = f"{remote} refuses it: {summary} {said}"
-    return Failed(clean.sentence(words, _SHOWN))
+    return None if oid is None else Claim(oid, _text(repo, remote, ref, oid, timeout))
 
 
-def _why(remote: str, stderr: str) -> str:
-    lines = [line for line in stderr.splitlines() if line.startswith("fatal:")]
-    last = lines[-1].removeprefix("fatal:").strip() if lines else "no answer"
-    return clean.sentence(f"{remote} cannot be reached: {last}", _SHOWN)
+def _text(repo: Repository, remote: str, ref: str, oid: str, timeout: float) -> str:
+    try:
+        _remote(
+            repo,
+            *("-c", "fetch.fsckObjects=true"),
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-prune"),
+            *("--no-recurse-submodules", "--no-auto-maintenance"),
+            *("--refmap=", "--", remote, ref),
+            timeout=timeout,
+        )
+        kind = repo.git.run("cat-file", "-t", oid).text
+        text = repo.git.run("cat-file", kind, oid).out.decode(errors="replace")
+    except GitError:
+        return ""
+    return text.partition("\n\n")[2] if kind == "commit" else text
+
+
+def _push(
+    repo: Repository,
+    remote: str,
+    ref: str,
+    refspec: str,
+    *options: str,
+    timeout: float,
+) -> Pushed | NotPushed:
+    if problem := _unknown(repo, remote):
+        return problem
+    try:
+        done = _remote(
+            repo,
+            *("push", "--porcelain", "--no-follow-tags", "--no-signed"),
+            *("--recurse-submodules=no", *options, "--", remote, refspec),
+            ok=(0, 1),
+            timeout=timeout,
+        )
+    except GitError as error:
+        return _unreachable(error)
+    for line in done.text.splitlines():
+        flag, _, rest = line.partition("\t")
+        name, _, summary = rest.partition("\t")
+        if name.rpartition(":")[2] == ref:
+            return Pushed() if flag != "!" else _refused(remote, summary, done.err)
+    return NotPushed(Refusal.UNREACHABLE, f"{remote} gave no answer about {ref}.")
+
+
+def _refused(remote: str, summary: str, stderr: str) -> NotPushed:
+    match = _REASON.match(summary.strip())
+    why = (match and match["why"]) or summary.strip()
+    if _MOVED.search(why):
+        return NotPushed(Refusal.BEHIND, f"{remote} has moved meanwhile ({why}).")
+    lines = (line.partition("remote:") for line in stderr.splitlines())
+    said = " ".join(words.strip() for _, mark, words in lines if mark).strip()
+    return NotPushed(Refusal.REFUSED, f"{remote} refuses the push: {said or why}.")
+
+
+def _unknown(repo: Repository, remote: str) -> NotPushed | None:
+    # Any other word is taken for a path or a URL, and some of those run programs.
+    known = repo.git.run("remote", user_config=True).text.split("\n")
+    if remote in known:
+        return None
+    return NotPushed(Refusal.UNREACHABLE, f"There is no remote named {remote!r}.")
+
+
+def _unreachable(error: GitError) -> NotPushed:
+    if error.code == TIMED_OUT:
+        return NotPushed(Refusal.UNREACHABLE, "The remote did not answer in time.")
+    lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
+    first = next((x for x in lines if x.startswith(("fatal:", "ssh:"))), error.message)
+    return NotPushed(Refusal.UNREACHABLE, f"The remote cannot be reached ({first}).")
+
+
+def _remote(
+    repo: Repository, *args: str, timeout: float, ok: tuple[int, ...] = (0,)
+) -> Done:
+    return repo.git.run(*args, user_config=True, timeout=timeout, ok=ok)
