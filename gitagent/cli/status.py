@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from gitagent.cli import page, say, tale
+from gitagent.cli import page, say
 from gitagent.cli.here import Here
 from gitagent.daemon.overview import overview
 from gitagent.daemon.report import report
@@ -36,6 +36,8 @@ def command(
     """
     repo = here.repository
     if name is not None:
+        from gitagent.cli import tale  # noqa: PLC0415 - the page without it is faster
+
         tale.show(repo, name, as_json=as_json)
         return
     seen = overview(repo, everything=everything)

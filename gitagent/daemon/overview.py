@@ -69,9 +69,13 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
     """
     there = holder(repo.common_dir)
     rows = [row for prefix in _SETTLED for row in _rows(repo, prefix)]
-    shown = rows if everything else list(_shown(rows))
     with repo.objects(fast=True) as objects:
         target, commit = remembered.target(repo, objects, objects.refs(_HEADS))
+        named = {
+            TASK_RECORDS + entry.name.removesuffix(".md")
+            for entry in folder(objects, commit, _TASKS)
+        }
+        shown = rows if everything else list(_shown(rows, named))
         tasks, bad_tasks = _load(objects, shown, TASK_RECORDS, record.load_task)
         submissions, bad_submissions = _load(
             objects, shown, SUBMISSIONS, record.load_submission
@@ -123,11 +127,15 @@ def _rows(repo: Repository, prefix: str) -> Iterator[_Row]:
             yield _Row(ref, oid, int(when), word in _SETTLED[prefix])
 
 
-def _shown(rows: list[_Row]) -> Iterator[_Row]:
-    """Yield the open ones, and of each kind the newest of the settled ones."""
-    yield from (row for row in rows if not row.settled)
+def _shown(rows: list[_Row], named: set[str]) -> Iterator[_Row]:
+    """Yield the open ones and the ``named``, and of each kind the newest settled."""
+    yield from (row for row in rows if not row.settled or row.ref in named)
     for prefix in _SETTLED:
-        settled = [row for row in rows if row.settled and row.ref.startswith(prefix)]
+        settled = [
+            row
+            for row in rows
+            if row.settled and row.ref.startswith(prefix) and row.ref not in named
+        ]
         settled.sort(key=lambda row: row.when, reverse=True)
         yield from settled[:SETTLED_SHOWN]
 

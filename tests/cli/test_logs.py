@@ -1,5 +1,7 @@
 """gitagent logs: the output of attempts and checks, while they run and afterwards."""
 
+import os
+import pty
 import subprocess
 
 import pytest
@@ -181,3 +183,20 @@ def test_a_receipt_that_is_gone_is_passed_over(repo):
     ledger.moved(repo, made, SubmissionState.LANDED, checks=checks)
 
     assert 0 == gitagent(repo, "logs", made.id).returncode
+
+
+def test_on_a_terminal_control_characters_are_made_harmless(repo):
+    output = b"\x1b[2Jred \x1b]0;title\x07line\nlast"
+    ledger.task(
+        repo, "a", TaskState.FAILED, attempt=1, attempts=(ended(repo, 1, output),)
+    )
+    controller, terminal = pty.openpty()
+    done = subprocess.run(
+        [*COMMAND, "logs", "a"], cwd=repo.path, stdout=terminal, check=False
+    )
+    os.close(terminal)
+    shown = os.read(controller, 1 << 16)
+    os.close(controller)
+
+    assert 0 == done.returncode
+    assert b"red line\r\nlast\r\n" == shown
