@@ -1,0 +1,180 @@
+"""One run of one check on one candidate, confined, and the receipt of it.
+
+The check gets a checkout of exactly the product tree, a home of its own and an
+environment made from scratch. Whether it changed what it was to judge is looked at
+from outside, after every process of it is dead.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from gitagent.core.action import StartRun
+from gitagent.core.receipt import Receipt, Result
+from gitagent.core.settings import SandboxMode, Settings
+from gitagent.errors import GitagentError
+from gitagent.files import clean
+from gitagent.git.checkout import TREE, Checkout, Pool
+from gitagent.git.repository import Repository
+from gitagent.git.sweep import remove_tree
+from gitagent.host import clock
+from gitagent.host.confinement import HOME
+from gitagent.host.engine import Engine
+from gitagent.host.failpoint import failpoint
+from gitagent.host.process import Cancel, Exit
+from gitagent.host.sandbox import Bind, Confinement
+from gitagent.lander.caches import Stamps, keys
+
+KEEP: Final = 16 * 1024 * 1024  # bytes of output that a receipt keeps whole
+TAIL_LINES: Final = 200
+TAIL_CHARACTERS: Final = 4000
+
+_CANNOT_RUN = frozenset({126, 127})  # sh(1): found but not executable; not found
+_TAIL_BYTES = 4 * TAIL_CHARACTERS  # UTF-8 has at most four bytes a character
+
+
+def run_check(
+    repo: Repository,
+    engine: Engine,
+    pool: Pool,
+    settings: Settings,
+    start: StartRun,
+    environment: str,
+    cancel: Cancel,
+) -> tuple[Receipt, bytes] | None:
+    """Run a check to its end; return its receipt, not stored yet, and its output.
+
+    None if it was cancelled: a stopped run says nothing. On return no process of it
+    is left. For a thread of its own.
+
+    Raises:
+        GitagentError: there was no checkout for it to run in.
+    """
+    if cancel.is_set():
+        return None
+    with pool.take() as checkout, _home(checkout.path / "home") as home:
+        stamps = Stamps(checkout.path / "caches.json")
+        wanted = _cache_keys(repo, start, settings)
+        _prepare(checkout, start.candidate.commit, stamps.kept(wanted))
+        stamps.clear()
+        inside = _inside(checkout, home, settings, start)
+        started = clock.stamp()
+        done = engine.run(
+            ["sh", "-c", start.check.run],
+            inside,
+            timeout=start.check.timeout,
+            keep=KEEP,
+            merge_stderr=True,
+            cancel=cancel,
+        )
+        failpoint("check-ended")
+        if done.cancelled:
+            return None
+        changed = checkout.changed()
+        result = _result(done, changed)
+        if result is Result.PASSED:
+            stamps.set(wanted)
+    return _receipt(settings, start, environment, started, done, result, changed)
+
+
+@contextmanager
+def _home(path: Path) -> Iterator[Path]:
+    """Make an empty home, and leave none behind."""
+    remove_tree(path)
+    path.mkdir(mode=0o700)
+    try:
+        yield path
+    finally:
+        remove_tree(path)
+
+
+def _cache_keys(
+    repo: Repository, start: StartRun, settings: Settings
+) -> dict[str, str]:
+    """Return the keys of all folders that the target's checks declare.
+
+    A slot serves them all, one after the other.
+    """
+    if not any(check.cache for check in settings.check):
+        return {}
+    with repo.objects() as objects:
+        return keys(objects, start.candidate.commit, settings.check)
+
+
+def _prepare(checkout: Checkout, commit: str, keep: tuple[str, ...]) -> None:
+    try:
+        checkout.prepare(commit, keep)
+    except OSError as error:
+        raise GitagentError(f"no checkout for a check: {error}") from error
+
+
+def _inside(
+    checkout: Checkout, home: Path, settings: Settings, start: StartRun
+) -> Confinement:
+    sandbox = settings.sandbox
+    confined = sandbox.mode is SandboxMode.REQUIRED
+    binds = checkout.inside(start.candidate.commit, confined=confined)
+    return Confinement(
+        cwd=TREE if confined else str(checkout.tree),
+        binds=(*binds, Bind(str(home), HOME, writable=True)),
+        env=(
+            ("CI", "true"),
+            ("GITAGENT_CHECK", start.check.name),
+            ("HOME", HOME if confined else str(home)),
+        ),
+        read=sandbox.read,
+        write=sandbox.write,
+        file_limit=sandbox.file_limit,
+        mode=str(sandbox.mode),
+    )
+
+
+def _result(done: Exit, changed: tuple[str, ...]) -> Result:
+    if done.timed_out:
+        return Result.TIMEOUT
+    if not done.started or done.code in _CANNOT_RUN:
+        return Result.BROKEN
+    if done.code != 0:
+        return Result.FAILED
+    return Result.CHANGED if changed else Result.PASSED
+
+
+def _receipt(
+    settings: Settings,
+    start: StartRun,
+    environment: str,
+    started: str,
+    done: Exit,
+    result: Result,
+    changed: tuple[str, ...],
+) -> tuple[Receipt, bytes]:
+    check, candidate = start.check, start.candidate
+    said = done.output if done.started else done.stderr
+    dropped = done.dropped - len(done.tail)
+    output = said + done.tail
+    if dropped > 0:
+        output = said + b"\n[%d bytes left out]\n" % dropped + done.tail
+    receipt = Receipt(
+        check=check.name,
+        key=start.key,
+        product=candidate.product,
+        run=start.run,
+        command=check.run,
+        result=result,
+        exit_code=done.code if done.started else None,
+        seconds=round(done.seconds, 3),
+        started=started,
+        sandbox=str(settings.sandbox.mode),
+        environment=environment,
+        output="",
+        tail=clean.tail(
+            clean.plain(output[-_TAIL_BYTES:]), TAIL_LINES, TAIL_CHARACTERS
+        ),
+        dropped=max(0, dropped),
+        changed=changed,
+        submission=start.submission,
+        base=candidate.base,
+        candidate=candidate.commit,
+    )
+    return receipt, output
