@@ -1,6 +1,7 @@
 """``gitagent init``: set a repository up, and say how its checks fare."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 
 import click
 
@@ -102,7 +103,14 @@ def _try_out(repo: Repository, objects: Objects, plan: Plan, commit: str) -> Non
         say.note("the checks were not tried out: there is no usable sandbox")
         return
     name = plan.target.removeprefix(HEADS)
-    good = run_once(repo, objects, commit, plan.settings, _begins, _ended)
+    try:
+        good = run_once(repo, objects, commit, plan.settings, _during, _ended)
+    except KeyboardInterrupt:
+        say.note("the checks were left out; all else is done")
+        return
+    except GitagentError as error:
+        say.note(f"the checks could not be tried out: {error.line()}")
+        return
     if good:
         say.out(f"{name} passes its checks")
     else:
@@ -112,9 +120,15 @@ def _try_out(repo: Repository, objects: Objects, plan: Plan, commit: str) -> Non
         )
 
 
-def _begins(check: Check) -> None:
-    say.out(f"trying out {check.name}: {check.run}")
+def _during(check: Check) -> AbstractContextManager[object]:
+    text = f"trying out {check.name}: {check.run}"
+    say.out(text)
     sys.stdout.flush()
+    if not sys.stdout.isatty():
+        return nullcontext()
+    from gitagent.cli.output import spinner  # noqa: PLC0415 - only for a terminal
+
+    return spinner("it runs in the sandbox; ^C leaves it out")
 
 
 def _ended(receipt: Receipt) -> None:

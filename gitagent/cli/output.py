@@ -1,5 +1,7 @@
 """Pages on a terminal: the only place that knows rich, loaded for terminals alone."""
 
+from contextlib import AbstractContextManager
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -42,6 +44,11 @@ def show(made: Page) -> None:
         console.print()
         for line in made.foot:
             console.print(Text(clean.visible(line), style="dim"))
+
+
+def spinner(text: str) -> AbstractContextManager[object]:
+    """Return a context that shows that something is under way."""
+    return Console(highlight=False).status(escape(text))
 
 
 def _table(rows: tuple[tuple[str, ...], ...]) -> Table:

@@ -21,6 +21,7 @@ from gitagent.git.repository import Repository
 from gitagent.host.place import state_dir
 
 _CONFIG = ".agent/config.toml"
+_FIRST = ("refs/heads/main", "refs/heads/master")  # as in daemon.target
 _PARTS = ("target", "settings", "audit")
 
 
@@ -32,12 +33,13 @@ def target(
     Raises:
         UserError: no branch says that it is one.
     """
+    # Only a branch that is asked first of all can be remembered as the one.
+    first = next((ref for ref in _FIRST if ref in refs), "")
     known = _recall(repo, "target")
-    ref, commit = known.get("ref"), refs.get(str(known.get("ref")))
-    if commit is not None:
-        entry = objects.path(commit, _CONFIG)
+    if first and known.get("ref") == first:
+        entry = objects.path(refs[first], _CONFIG)
         if entry is not None and entry.oid == known.get("blob"):
-            return str(ref), commit
+            return first, refs[first]
     from gitagent.daemon.target import require_target  # noqa: PLC0415 - see `paused`
 
     found = require_target(objects, refs)

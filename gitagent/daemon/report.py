@@ -15,6 +15,7 @@ VERSION: Final = 1
 
 UNSEEN: Final = "No daemon has seen it yet; start one with: gitagent up --detach"
 AMENDED: Final = "Its file was amended or came back, and no daemon has taken it up yet."
+SOON: Final = "The daemon has not looked at it yet."
 
 
 def report(seen: Overview, now: datetime) -> dict[str, Any]:
@@ -82,6 +83,8 @@ def _unseen(
     seen: Overview, name: str, file: TaskFile | None, record: TaskRecord | None
 ) -> dict[str, Any]:
     reason = UNSEEN if record is None else AMENDED
+    if seen.pid is not None:
+        reason = SOON
     if file and file.after:
         reason = f"Waits for {', '.join(file.after)}. {reason}"
     return {

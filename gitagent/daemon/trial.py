@@ -5,6 +5,7 @@ is for the person who set things up; no receipt is kept.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from gitagent.core.action import StartRun
 from gitagent.core.candidate import Candidate
@@ -27,19 +28,24 @@ def run_once(
     objects: Objects,
     commit: str,
     settings: Settings,
-    begins: Callable[[Check], None],
+    during: Callable[[Check], AbstractContextManager[object]],
     ended: Callable[[Receipt], None],
 ) -> bool:
-    """Run every check on ``commit``, one after the other; whether all passed."""
+    """Run every check on ``commit``, one after the other; whether all passed.
+
+    ``during`` is entered while a check runs.
+    """
     candidate = _candidate(objects, commit)
     pool = Pool(repo, place.cache_root(repo.common_dir) / "checkouts")
     digest = environment(settings)
     good = True
     for check in settings.check:
-        begins(check)
         key = check_key(check, candidate.product, digest, (commit, commit))
         start = StartRun("", candidate, check, key, 1)
-        done = run_check(repo, LocalEngine(), pool, settings, start, digest, Cancel())
+        with during(check):
+            done = run_check(
+                repo, LocalEngine(), pool, settings, start, digest, Cancel()
+            )
         if done is not None:
             ended(done[0])
             good = good and done[0].result == "passed"

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gitagent.core.action import Archive
 from gitagent.core.submission import CheckLine, SubmissionState
 from gitagent.core.task import Attempt, Outcome, TaskState
+from gitagent.daemon import archive
 from gitagent.daemon.overview import SETTLED_SHOWN
+from gitagent.git.repository import discover
 from tests.support import ledger
 from tests.support.cli import call
 from tests.support.daemon import COMMAND, gitagent
@@ -385,3 +388,30 @@ def test_a_settled_record_begins_its_message_with_its_state(repo):
 
     assert "withdrawn: No." == repo.git("log", "-1", "--format=%s", ref)
     assert replace(made, state=SubmissionState.WITHDRAWN).settled
+
+
+def test_an_archived_submission_is_still_told(repo):
+    made = ledger.submission(repo, repo.commit({"x": "x"}, branch="work"))
+    done = ledger.moved(repo, made, SubmissionState.REJECTED, reason="No.")
+    ref = f"refs/gitagent/submissions/{made.id}"
+    found = discover(repo.path)
+    with found.objects(fast=True) as objects:
+        archive.enact(found, objects, Archive("2026-01", ((ref, done.oid),)))
+    said = call(repo, "status", made.id, "--json").json
+
+    assert repo.ref(ref) is None
+    assert ("rejected", True) == (said["submission"]["state"], said["archived"])
+    assert 0 == call(repo, "logs", made.id).code
+
+
+def test_a_target_that_is_named_anew_is_found(repo):
+    repo.branch("agents")
+    repo.git("checkout", "-q", "agents")
+    repo.commit({".agent/config.toml": 'target = "agents"\n'})
+    repo.git("checkout", "-q", "main")
+    repo.commit({".agent/config.toml": None})
+    before = call(repo, "status", "--json").json["target"]["ref"]
+    repo.commit({".agent/config.toml": 'target = "main"\n'})
+    after = call(repo, "status", "--json").json["target"]["ref"]
+
+    assert ("refs/heads/agents", "refs/heads/main") == (before, after)
