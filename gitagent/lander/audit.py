@@ -106,11 +106,20 @@ class Audit:
         if oid is None:
             return False
         try:
-            return submit.load(objects, oid).commit == seen.commit.oid
+            return _lands(seen, submit.load(objects, oid))
         except (GitError, UserError):
             return False
 
 
 def _named(seen: Step, submissions: Mapping[str, Submission]) -> bool:
     submission = submissions.get(seen.submission)
-    return submission is not None and submission.commit == seen.commit.oid
+    return submission is not None and _lands(seen, submission)
+
+
+def _lands(seen: Step, submission: Submission) -> bool:
+    """Whether a commit is the landing that the record says.
+
+    What was part of the target already when it was submitted is recorded with its own
+    tip, and that is nobody's landing.
+    """
+    return submission.commit == seen.commit.oid != submission.tip

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitagent.core.ident import submission_id
 from gitagent.core.submission import Submission
 from gitagent.files.message import annotated
 from gitagent.git.repository import discover
@@ -73,6 +74,20 @@ def test_copied_trailers_prove_nothing(made: Bench):
 def test_an_invented_submission_proves_nothing(made: Bench):
     found = forged(made, "Gitagent-Submission", "s-000000000000", "evil.txt")
 
+    assert (found,) == direct(made)
+
+
+def test_submitting_what_is_there_already_does_not_launder_it(made: Bench):
+    named = submission_id("request", "r-1")
+    found = forged(made, "Gitagent-Submission", named, "evil.txt")
+    late = submit.create(
+        made.repository,
+        made.objects,
+        submit.new(made.objects, found, request_id="r-1"),
+    )
+    made.settle(replace(late, commit=found))
+
+    assert named == late.id
     assert (found,) == direct(made)
 
 
@@ -190,7 +205,7 @@ def test_many_landings_push_no_finding_out(made: Bench):
         submission = f"s-{n:012}"
         commit = forged(made, "Gitagent-Submission", submission, f"f{n}")
         records[submission] = replace(
-            submit.new(made.objects, commit), id=submission, commit=commit
+            submit.new(made.objects, found), id=submission, commit=commit
         )
 
     audit = Audit(made.repository)
