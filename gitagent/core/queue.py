@@ -55,7 +55,8 @@ def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
         actions += steps
         if submission.state is not SubmissionState.HELD or steps:
             break
-    actions += _behind(queue, actions, now)
+    if not blocked:
+        actions += _behind(queue, actions, now)
     actions += _pushes(snapshot, now)
     return actions
 

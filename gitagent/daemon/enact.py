@@ -239,6 +239,7 @@ class Enactor:
         assert target.commit is not None  # noqa: S101 - there are landings
         remote, ref, commit = settings.lander.push, target.ref, target.commit
         ids = tuple(s.id for s in action.submissions)
+        self.live.pushing = True
         self.live.waits["push"] = float("inf")
 
         def work() -> Report:

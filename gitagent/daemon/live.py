@@ -76,6 +76,7 @@ class Live:
         self.pushed: frozenset[str] = frozenset()
         self.push_error = ""
         self.push_failures = 0
+        self.pushing = False
         self._reports: SimpleQueue[Report] = SimpleQueue()
 
     def view(self) -> snapshot.Live:
@@ -137,7 +138,7 @@ class Live:
     @property
     def busy(self) -> bool:
         """Whether anything runs or waits to be accounted for."""
-        return bool(self.attempts or self.runs)
+        return bool(self.attempts or self.runs or self.pushing)
 
     def wait(self, key: str, seconds: float) -> None:
         """Let nothing be tried under ``key`` for some seconds."""

@@ -173,6 +173,7 @@ class Loop:
 
     def _pushed(self, submissions: tuple[str, ...], error: str) -> None:
         live = self.live
+        live.pushing = False
         live.push_error = error
         if not error:
             live.pushed |= set(submissions)

@@ -277,7 +277,7 @@ def test_settings_that_do_not_parse_stop_the_queue():
 
 
 def test_without_a_sandbox_no_check_runs():
-    world = submitted("a", sandbox="There is no bubblewrap.")
+    world = submitted("a", "b", sandbox="There is no bubblewrap.")
 
     assert world.runs == {}
     assert "no bubblewrap" in by_tip(world, "a").reason
