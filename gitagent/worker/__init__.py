@@ -1,0 +1,1 @@
+"""One attempt at a task: workspace, backends, leftovers, harvest."""

@@ -1,0 +1,76 @@
+"""What an attempt is asked to do, how it is told to stop, and how it ended."""
+
+from dataclasses import dataclass
+
+from gitagent.core.agent import Agent
+from gitagent.core.progress import worker_identity
+from gitagent.core.settings import SandboxMode, Settings
+from gitagent.core.task import Attempt, Outcome, TaskFile
+from gitagent.git.repository import Repository
+from gitagent.host.engine import Engine
+from gitagent.host.process import Cancel
+
+
+class Stop(Cancel):
+    """Tells a running attempt to end, and with which outcome; the first counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcome: Outcome | None = None
+
+    def order(self, outcome: Outcome) -> None:
+        """Stop the attempt; what it has done so far is kept all the same."""
+        if self.outcome is None:
+            self.outcome = outcome
+        self.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One attempt at one task."""
+
+    repo: Repository
+    engine: Engine
+    settings: Settings
+    task: TaskFile
+    agent: Agent
+    attempt: Attempt  # number, blob, base, started and boot are known
+    branch: str  # full ref that keeps the work
+    target_ref: str  # full ref
+    target: str  # commit of the target
+    feedback: str = ""  # failing output of the attempt before; "": none
+    tip: str | None = None  # newest harvested commit of the task
+
+    @property
+    def confined(self) -> bool:
+        """Whether a worker runs in a sandbox."""
+        return self.settings.sandbox.mode is SandboxMode.REQUIRED
+
+    @property
+    def timeout_s(self) -> int:
+        """The time limit of the agent."""
+        return self.task.timeout or self.settings.worker.timeout
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Name and address that the agent commits under."""
+        name, _, email = worker_identity(self.agent.name).partition(" <")
+        return name, email.rstrip(">")
+
+    @property
+    def local_branch(self) -> str:
+        """The branch that HEAD is on inside, without ``refs/heads/``."""
+        return self.branch.removeprefix("refs/heads/")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why an attempt goes no further, or how its agent ended."""
+
+    outcome: Outcome
+    reason: str = ""  # a sentence; empty if it ended well
+    exit_code: int | None = None  # of the agent; None if it was never reaped
+    output: str = ""  # for the next attempt, instead of the end of the log
+    summary: str = ""
+    divergence: str = ""
+    commands: tuple[str, ...] = ()
