@@ -160,10 +160,7 @@ def test_trailers_and_names_of_others_are_no_offence(work):
 
 
 def test_folders_inside_each_other_a_thousand_deep_are_cleared_up(work):
-    end = work.run(
-        "d=$(printf 'd/%.0s' $(seq 1500)); mkdir -p $d; mv d e; mkdir -p $d;"
-        " cd $d; mv /workspace/e .; cd /workspace; echo 1 > a"
-    )
+    end = work.run("mkdir -p $(printf 'd/%.0s' $(seq 1500)); echo 1 > a")
 
     assert end.attempt.outcome in {Outcome.OK, Outcome.FAILED}
     assert end.attempt.outcome is Outcome.FAILED or not (work.folder / "tree").exists()
