@@ -243,7 +243,10 @@ class Enactor:
         self.live.waits["push"] = float("inf")
 
         def work() -> Report:
-            result = push.push(self.repo, remote, ref, commit)
+            try:
+                result = push.push(self.repo, remote, ref, commit)
+            except Exception as error:  # noqa: BLE001 - told, with the place of the log
+                return PushEnd(ids, crash.report(self.repo, error))
             return PushEnd(
                 ids, "" if isinstance(result, push.Pushed) else result.reason
             )

@@ -16,6 +16,7 @@ from gitagent.core.action import (
     RecoverAttempt,
     StartAttempt,
     StartRun,
+    WriteTask,
 )
 from gitagent.core.archive import decide_archive
 from gitagent.core.decide import decide
@@ -60,7 +61,7 @@ class Loop:
     reader: Reader = field(init=False)
     enactor: Enactor = field(init=False)
     snapshot: Snapshot | None = None  # of the newest turn
-    stopping: bool = False
+    stopping: bool = False  # what ends is still accounted for; nothing begins
     _archived: float = 0.0
     _failed: Counter[str] = field(default_factory=Counter)
     _problem: str = ""
@@ -129,7 +130,9 @@ class Loop:
         if now.monotonic >= self._archived + ARCHIVE_S:
             self._archived = now.monotonic
             actions += decide_archive(snapshot, now)
-        if self.stopping or not self.work:
+        if self.stopping:
+            actions = [a for a in actions if isinstance(a, WriteTask)]
+        elif not self.work:
             starts = (StartAttempt, RecoverAttempt)
             actions = [a for a in actions if not isinstance(a, starts)]
         return [

@@ -224,3 +224,20 @@ def test_a_push_reaches_the_remote_and_a_refusal_leaves_the_landing(
     assert "not on Fridays" in refused.reason
     assert submission(loop).push == "pushed"
     assert remote.oid("refs/heads/main") == kept.oid("refs/heads/main")
+
+
+def test_stopping_ends_a_check_without_a_receipt_and_starts_no_other(
+    kept: Repo, loop: Loop
+):
+    config = kept.read(".agent/config.toml").replace("test ! -e bad", "sleep 300")
+    kept.commit({".agent/config.toml": config})
+    kept.commit({"b.txt": "two\n"}, branch="land/b")
+    while not loop.live.runs:
+        loop.turn()
+    loop.stopping = True
+    loop.live.stop_all()
+    loop.run(lambda _: not loop.live.busy)
+
+    assert kept.refs("refs/gitagent/receipts/") == {}
+    assert submission(loop).state is SubmissionState.CHECKING
+    assert not loop.turn()
