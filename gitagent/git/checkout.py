@@ -1,193 +1,290 @@
-"""Integration checkouts: a pool of folders, each exactly one commit's tree when taken.
+"""Integration checkouts: where checks run, kept in a pool and used again.
 
-A check runs the code that it judges, so the folder and the Git directory that it sees
-are hostile afterwards. The daemon's own Git directory and index lie beside them, out
-of the sandbox's sight. What a check may have forged (sizes, times) is caught by the
-change time, which no process can set; see "Racy Git" in Git's technical documents.
-
-    <root>/<n>/lock     flock of the taker
-    <root>/<n>/own.git  the daemon's Git directory and index
-    <root>/<n>/tree     the files
-    <root>/<n>/git      the Git directory that the check sees, made anew each time
+A checkout has a Git directory and an index of ours that no sandbox ever sees. The
+check gets a fresh private Git directory each time, and may do to it, and to the files,
+whatever it likes. What it changed is judged by nothing that it can write: the kernel's
+change times against those in our index, and then the bytes themselves, against what
+git writes for the commit. So neither hidden index bits nor times put back hide an edit.
 """
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from gitagent.errors import GitError
-from gitagent.git import private
+from gitagent.git import hostile, private, scratch
 from gitagent.git.command import Done
+from gitagent.git.drift import look, undo
 from gitagent.git.repository import Repository
-from gitagent.git.sweep import remove_tree
-from gitagent.host.confinement import Bind
+from gitagent.git.same_file import same_file
+from gitagent.git.stat_index import Folders, load
+from gitagent.git.sweep import opened, remove_below, remove_entry, remove_tree
+from gitagent.git.unignored import Search
+from gitagent.host import clock
+from gitagent.host.sandbox import Bind
 
-TREE = "/workspace"
-GIT = "/gitagent/git"
+TIMEOUT_S = 900.0
 
-_TIMEOUT_S = 600.0
-_IDENTITY = ("gitagent check", "check@gitagent.invalid")
+WORKSPACE = "/workspace"
+GIT_DIR = "/gitagent/git"
+
+_TICK_S = 2.0  # longest step of a file system's clock
 
 
-@dataclass(frozen=True, slots=True)
+# Indexes that were read, by the folder of their checkout.
+_Memory = dict[Path, tuple[tuple[int, int] | None, Folders]]
+
+
+class Pool:
+    """The checkouts of one repository below a folder; one taker each.
+
+    What a dead taker held is free at once: the kernel drops its lock.
+    """
+
+    def __init__(self, repo: Repository, root: Path) -> None:
+        self._repo = repo
+        self._root = root
+        self._memory: _Memory = {}
+
+    @contextmanager
+    def take(self) -> Iterator["Checkout"]:
+        """Yield the first checkout that is free, or a new one."""
+        for number in count():
+            slot = self._root / str(number)
+            slot.mkdir(parents=True, exist_ok=True)
+            fd = os.open(slot / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                yield Checkout(self._repo, slot, self._memory)
+                return
+            finally:
+                os.close(fd)
+
+
 class Checkout:
-    """One slot of the pool, held by one taker."""
+    """One checkout, held by one taker."""
 
-    repo: Repository
-    path: Path
-
-    @property
-    def tree(self) -> Path:
-        """The folder that the check works in."""
-        return self.path / "tree"
+    def __init__(self, repo: Repository, slot: Path, memory: _Memory) -> None:
+        self._repo = repo
+        self._slot = slot
+        self._memory = memory
+        self._own = slot / "own.git"
+        self._keep: frozenset[str] = frozenset()
+        self._commit = ""
+        self._shown = False  # whether `inside` was made since the last prepare
+        self.tree = slot / "tree"  # the files
+        self.tree.mkdir(exist_ok=True)
+        self._env = self._open()
 
     def prepare(self, commit: str, keep: Sequence[str] = ()) -> None:
-        """Make the folder exactly the tree of ``commit``, but for ignored ``keep``.
+        """Make the files exactly those of ``commit``, whatever was done to them.
 
-        ``keep`` are paths from the top that stay as they are.
+        Untracked folders whose paths are in ``keep`` stay as they are, unless the
+        commit has something there.
 
         Raises:
-            GitError: an object is missing, or the disk is full.
+            GitError: no such commit, the disk is full.
+            OSError: the kernel refuses to remove a file.
         """
-        remove_tree(self.path / "git")
-        remove_tree(self.tree / ".git")
-        try:
-            self._switch(commit, keep)
-        except (GitError, OSError):
-            # A pruned object in the old index, or a folder closed by its last check.
-            remove_tree(self.tree)
-            remove_tree(self._own)
-            self._switch(commit, keep)
+        self._keep = frozenset(path for path in keep if _usable(path))
+        self._commit, self._shown = "", False
+        drift = look(self.tree, self._index(), self._keep)
+        undo(self.tree, drift)
+        # Git need not look at every file again when all are as the index says.
+        whole = not (drift.altered or drift.missing or self._keep)
+        self._read_tree(commit, "-m" if whole else "--reset")
+        if tracked := [x for x in self._keep if _tracked_at(self._index(), x)]:
+            for path in tracked:
+                remove_below(self.tree, path)
+            self._keep -= frozenset(tracked)
+            self._read_tree(commit, "--reset")
+        self._commit = commit
+        self._let_the_clock_tick()
 
-    def inside(self, commit: str, *, confined: bool = True) -> tuple[Bind, ...]:
-        """Make the Git directory that the check sees; return what to bind.
+    def inside(
+        self,
+        *,
+        confined: bool = True,
+        refs: Mapping[str, str] | None = None,
+        name: str = "gitagent",
+        email: str = "gitagent@localhost",
+    ) -> tuple[Bind, ...]:
+        """Make the Git directory that the check sees, and return its binds.
 
-        HEAD is detached at ``commit``, and ``git status`` in there is clean.
+        HEAD is detached at the prepared commit, and status is clean. Not ``confined``,
+        the checkout's ``.git`` names it by its place on the host.
         """
-        lent = private.alternate_dirs(self.repo.common_dir)
-        name, email = _IDENTITY
+        git_dir = self._slot / "inside.git"
+        remove_tree(git_dir)
         private.make(
-            self.path / "git",
-            objects_dirs=lent,
-            head_branch=commit,
-            refs={},
+            git_dir,
+            objects_dirs=private.alternate_dirs(self._repo.common_dir),
+            head_branch=self._commit,
+            refs=refs or {},
             name=name,
             email=email,
             index_from=self._own / "index",
-            object_format=self.repo.object_format,
+            object_format=self._repo.object_format,
+            shallow_from=self._repo.common_dir / "shallow",
         )
-        gitfile = self.path / "gitfile"
-        gitfile.write_text(f"gitdir: {GIT}\n")
-        if not confined:
-            (self.tree / ".git").write_text(f"gitdir: {self.path / 'git'}\n")
+        named = f"gitdir: {GIT_DIR if confined else git_dir}\n".encode()
+        (self._slot / "gitfile").write_bytes(named)
+        with opened(self.tree) as fd:
+            remove_entry(fd, ".git")
+        (self.tree / ".git").write_bytes(named)
+        self._shown = True
+        return self.binds()
+
+    def binds(self) -> tuple[Bind, ...]:
+        """Return what a sandbox shows of this checkout and of the repository."""
         return (
-            Bind(str(self.tree), TREE, writable=True),
-            Bind(str(self.path / "git"), GIT, writable=True),
-            Bind(str(gitfile), f"{TREE}/.git", file=True),
-            *(Bind(str(each), str(each)) for each in lent),
+            Bind(str(self.tree), WORKSPACE, writable=True),
+            Bind(str(self._slot / "inside.git"), GIT_DIR, writable=True),
+            Bind(str(self._slot / "gitfile"), f"{WORKSPACE}/.git", file=True),
+            *(
+                Bind(str(each), str(each))
+                for each in private.alternate_dirs(self._repo.common_dir)
+            ),
         )
 
     def changed(self) -> tuple[str, ...]:
-        """Return the paths that differ from what was prepared, sorted.
+        """Return what differs from the prepared commit, sorted.
 
-        Tracked content and modes, deletions, and new files that the commit's own
-        ignore rules do not cover. A new folder may ignore itself, as caches do; a new
-        ignore file beside tracked files is a change.
+        Content, kind and executable bit of tracked files; those that are gone; new ones
+        that no rule of the commit ignores; ``.git/HEAD`` if the check moved it. A file
+        that was written again with the same bytes does not differ.
         """
-        remove_tree(self.tree / ".git")
-        done = self._git(
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--untracked-files=all",
-            "--ignored=matching",
-            "--no-renames",
-            "--ignore-submodules=none",
-        )
-        found = set()
-        folders: set[str] | None = None
-        for field in done.fields:
-            state, path = field[:2], field[3:]
-            if state != "!!":
-                found.add(path)
-            elif PurePosixPath(path).name == ".gitignore":
-                folders = self._folders() if folders is None else folders
-                if str(PurePosixPath(path).parent) in folders:
-                    found.add(path)
+        drift = look(self.tree, self._index(), self._keep)
+        links = self._index().links
+        found = set(drift.missing)
+        found.update(self._altered(drift.altered))
+        extra = (path for path in drift.extra if path.rpartition("/")[0] not in links)
+        found.update(self._new([path for path in extra if path != ".git"]))
+        if self._shown:
+            head = hostile.read(self._slot, "inside.git/HEAD", 4096)
+            if head != f"{self._commit}\n".encode():
+                found.add(".git/HEAD")
         return tuple(sorted(found))
 
-    @property
-    def _own(self) -> Path:
-        return self.path / "own.git"
-
-    def _switch(self, commit: str, keep: Sequence[str]) -> None:
-        self.tree.mkdir(exist_ok=True)
-        if not self._own.is_dir():
-            private.make(
-                self._own,
-                objects_dirs=private.alternate_dirs(self.repo.common_dir),
-                head_branch=commit,
-                refs={},
-                name=_IDENTITY[0],
-                email=_IDENTITY[1],
-                object_format=self.repo.object_format,
-            )
-            self._git("config", "core.checkStat", "default")
+    def _open(self) -> dict[str, str]:
+        """Make the Git directory, or take it over from a taker that may be dead."""
+        config = self._own / "config"
+        before = config.read_bytes() if config.exists() else b""
+        env = scratch.make(self._repo, self._own)
+        if config.read_bytes() != before:
+            (self._own / "index").unlink(missing_ok=True)
         (self._own / "index.lock").unlink(missing_ok=True)
-        (self._own / "HEAD").write_text(f"{commit}\n")
-        kept = [word for path in keep for word in ("-e", f"/{path.strip('/')}")]
-        self._git("clean", "-ffdxq", *kept)
-        self._git("read-tree", "--reset", "-u", commit)
-        self._git("clean", "-ffdxq", *kept)
+        return env
 
-    def _folders(self) -> set[str]:
-        """Return every folder of the prepared tree, the top as a dot."""
-        paths = self._git("ls-files", "-z").fields
-        parents = {str(up) for path in paths for up in PurePosixPath(path).parents}
-        return parents | {"."}
-
-    def _git(self, *args: str) -> Done:
-        return self.repo.git.run(
-            "-c",
-            "core.trustctime=true",
-            "-c",
-            "core.symlinks=true",
-            "-c",
-            "submodule.recurse=false",
+    def _git(
+        self,
+        *args: str,
+        work_tree: Path,
+        stdin: bytes | None = None,
+        ok: tuple[int, ...] = (0,),
+    ) -> Done:
+        return self._repo.git.run(
             *args,
+            stdin=stdin,
+            ok=ok,
             git_dir=self._own,
-            work_tree=self.tree,
-            env={"GIT_LFS_SKIP_SMUDGE": "1"},
-            timeout=_TIMEOUT_S,
+            work_tree=work_tree,
+            index=self._own / "index",
+            env=self._env,
+            timeout=TIMEOUT_S,
         )
 
+    def _read_tree(self, commit: str, how: str) -> None:
+        self._git("read-tree", how, "-u", commit, work_tree=self.tree)
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """The checkouts of one repository, as many as are taken at once."""
+    def _index(self) -> Folders:
+        """Return what the index says; read again only if it is another file."""
+        index = self._own / "index"
+        stamp = _stamp(index)
+        known = self._memory.get(self._slot)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        try:
+            folders = load(index, sha256=self._repo.object_format != "sha1")
+        except (ValueError, struct.error):
+            # Only a crash of the machine can have torn it.
+            index.unlink()
+            return Folders()
+        self._memory[self._slot] = stamp, folders
+        return folders
 
-    repo: Repository
-    root: Path
+    def _let_the_clock_tick(self) -> None:
+        """Wait until a change of a file gets a later time than all that git wrote.
 
-    @contextmanager
-    def take(self) -> Iterator[Checkout]:
-        """Hold the first slot that nobody holds; the kernel frees those of the dead."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        for number in count():
-            path = self.root / str(number)
-            path.mkdir(mode=0o700, exist_ok=True)
-            fd = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(fd)
-                continue
-            try:
-                yield Checkout(self.repo, path)
-            finally:
-                os.close(fd)
-            return
+        The kernel's clock for files has steps of some milliseconds.
+        """
+        written = (self._own / "index").stat().st_ctime_ns
+        probe = self._own / "clock"
+        limit = clock.monotonic() + _TICK_S
+        while clock.monotonic() < limit:
+            probe.touch()
+            if probe.stat().st_ctime_ns > written:
+                return
+            clock.sleep(0.0005)
+
+    def _altered(self, paths: list[str]) -> list[str]:
+        """Return those of the touched files that differ from what git writes."""
+        if not paths:
+            return []
+        expected = self._written("expected", paths)
+        return [path for path in paths if not same_file(expected, self.tree, path)]
+
+    def _new(self, paths: list[str]) -> list[str]:
+        if not paths:
+            return []
+        names = (path for path in self._index().files() if _is_rules(path))
+        rules = self._written("rules", list(names))
+        return Search(self.tree, rules, partial(self._git, work_tree=rules)).run(paths)
+
+    def _written(self, name: str, paths: list[str]) -> Path:
+        """Return a folder with these files as they are in the commit.
+
+        Away from the checkout, so that attributes are those of the index.
+        """
+        folder = self._slot / name
+        remove_tree(folder)
+        folder.mkdir()
+        stdin = "".join(f"{path}\0" for path in paths)
+        self._git(
+            *("checkout-index", "--quiet", "-z", "--stdin"),
+            work_tree=folder,
+            stdin=stdin.encode(errors="surrogateescape"),
+        )
+        return folder
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ctime_ns, found.st_ino
+
+
+def _usable(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return str(PurePosixPath(path)) == path and not {"/", "..", ".git"} & {*parts}
+
+
+def _tracked_at(folders: Folders, path: str) -> bool:
+    """Whether the index has something at or below a path, or a file above it."""
+    above = (str(each) for each in PurePosixPath(path).parents if each.name)
+    return folders.holds(path) or any(
+        folders.holds(each) and f"{each}/" not in folders.below for each in above
+    )
+
+
+def _is_rules(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitignore"

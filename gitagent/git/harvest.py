@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gitagent.core.ident import is_oid
 from gitagent.errors import GitError
+from gitagent.git.hostile import read
 from gitagent.git.private import alternate_dirs, alternates
 from gitagent.git.refs import ANY, DURABLE, RefUpdate, update
 from gitagent.git.repository import Repository
@@ -135,39 +136,12 @@ def _packed(private_dir: Path, ref: str) -> str:
 
 
 def _text(folder: Path, path: str, limit: int) -> str:
-    return _read(folder, path, limit).decode(errors="replace")
-
-
-def _read(folder: Path, path: str, limit: int) -> bytes:
-    """Return a file's content; empty if there is none, or more than the limit."""
-    *folders, name = path.split("/")
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for each in folders:
-            fd = _step(fd, each, os.O_DIRECTORY)
-        # A pipe would wait for a writer.
-        fd = _step(fd, name, os.O_NONBLOCK)
-        data = os.read(fd, limit + 1)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
-    return b"" if len(data) > limit else data
-
-
-def _step(parent: int, name: str, flags: int) -> int:
-    if name in {"", ".", ".."}:
-        raise FileNotFoundError(name)
-    fd = os.open(
-        name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=parent
-    )
-    os.close(parent)
-    return fd
+    return (read(folder, path, limit) or b"").decode(errors="replace")
 
 
 def _tampered(private_dir: Path, lent: bytes) -> str | None:
     """Return what the worker did to its object folder that it has no business with."""
-    if _read(private_dir, "objects/info/alternates", len(lent)) != lent:
+    if read(private_dir, "objects/info/alternates", len(lent)) != lent:
         return "The worker changed the list of the objects that it was lent."
     pending = [private_dir / "objects"]
     entries = 0

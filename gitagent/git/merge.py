@@ -13,7 +13,8 @@ from pathlib import Path
 
 from gitagent.core.ident import is_oid
 from gitagent.errors import GitError, UserError
-from gitagent.git.command import Done, clean_environment
+from gitagent.git import scratch
+from gitagent.git.command import Done
 from gitagent.git.objects import BLOB, EXECUTABLE, TREE, Entry, Objects
 from gitagent.git.refs import DURABLE
 from gitagent.git.repository import Repository
@@ -24,9 +25,6 @@ ATTRIBUTE_FILES = 10_000  # in one tree; more is a mistake, or an attack on the 
 _PATH_LENGTH = 1_000  # at four bytes a character the most that can be opened
 _NO_NAME = frozenset({"", ".", "..", ".git"})  # not to be written to a folder
 _MEMO_TREES = 200_000
-
-# What git-config(1) names for fetching the objects that a partial clone lacks.
-_PROMISED = r"^(remote\..*\.(url|promisor|partialclonefilter)|core\.sshcommand)$"
 
 _attributes: dict[str, tuple[tuple[str, str], ...]] = {}  # by tree; ids never go stale
 
@@ -49,15 +47,15 @@ def merge(repo: Repository, objects: Objects, base: str, tip: str) -> MergeResul
         GitError: an object is not here, the disk is full, no answer in time.
     """
     attributes = attribute_files(objects, objects.commit(base).tree)
-    with tempfile.TemporaryDirectory(prefix="gitagent-merge-") as scratch:
-        folder = Path(scratch, "tree")
+    with tempfile.TemporaryDirectory(prefix="gitagent-merge-") as place:
+        folder = Path(place, "tree")
         folder.mkdir()
         for path, blob in attributes:
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(objects.blob(blob))
         try:
-            done = _merge_tree(repo, Path(scratch, "git"), folder, base, tip)
+            done = _merge_tree(repo, Path(place, "git"), folder, base, tip)
         except GitError:
             if objects.merge_base(base, tip) is None:
                 return MergeResult(None, unrelated=True)
@@ -73,7 +71,7 @@ def merge(repo: Repository, objects: Objects, base: str, tip: str) -> MergeResul
 def _merge_tree(
     repo: Repository, git_dir: Path, folder: Path, base: str, tip: str
 ) -> Done:
-    env = make_scratch(repo, git_dir)
+    env = scratch.make(repo, git_dir)
     return repo.git.run(
         *DURABLE,
         "merge-tree",
@@ -89,37 +87,6 @@ def _merge_tree(
         ok=(0, 1),
         timeout=TIMEOUT_S,
     )
-
-
-def make_scratch(repo: Repository, git_dir: Path) -> dict[str, str]:
-    """Make an empty Git directory over the repository's objects.
-
-    Returns the variables that a git process needs with it.
-    """
-    (git_dir / "refs").mkdir(parents=True)
-    (git_dir / "HEAD").write_text("ref: refs/heads/none\n")
-    version = 0 if repo.object_format == "sha1" else 1
-    config = f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n"
-    if version:
-        config += f"[extensions]\n\tobjectFormat = {repo.object_format}\n"
-    (git_dir / "config").write_text(config)
-    env = {"GIT_OBJECT_DIRECTORY": str(repo.common_dir / "objects")}
-    shallow = repo.common_dir / "shallow"
-    if shallow.exists():
-        env["GIT_SHALLOW_FILE"] = str(shallow)
-    if repo.partial:
-        env |= _promise(repo, git_dir / "config")
-    return env
-
-
-def _promise(repo: Repository, config: Path) -> dict[str, str]:
-    """Let git fetch what a partial clone lacks, still without the user's settings."""
-    listed = repo.git.run("config", "-z", "--get-regexp", _PROMISED, ok=(0, 1))
-    for field in listed.fields:
-        key, _, value = field.partition("\n")
-        repo.git.run("config", "--file", str(config), "--add", key, value)
-    known = clean_environment(user_config=True)
-    return known | {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 def conflict_paths(fields: list[str], sides: tuple[str, str]) -> tuple[str, ...]:

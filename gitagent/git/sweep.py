@@ -8,10 +8,12 @@ path grows long and no stack deep.
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+_FOLDER_MODE = 0o755  # of one that had to be opened up
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -23,14 +25,22 @@ def remove_tree(path: Path) -> None:
     Raises:
         OSError: the kernel refuses, for a file made immutable or a busy mount.
     """
-    try:
-        parent = os.open(path.parent, _OPEN & ~os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return
-    try:
+    with suppress(FileNotFoundError), opened(path.parent) as parent:
         remove_entry(parent, path.name)
-    finally:
-        os.close(parent)
+
+
+def remove_below(top: Path, path: str) -> None:
+    """Remove what is at a path below ``top``, if only real folders lead there."""
+    *folders, name = path.split("/")
+    with ExitStack() as stack:
+        fd = stack.enter_context(opened(top))
+        for each in folders:
+            try:
+                fd = open_folder(fd, each)
+            except OSError:
+                return
+            stack.callback(os.close, fd)
+        remove_entry(fd, name)
 
 
 def remove_entry(parent: int, name: str) -> None:
@@ -43,8 +53,11 @@ def remove_entry(parent: int, name: str) -> None:
             os.unlink(name, dir_fd=parent)
 
 
-def open_folder(parent: int, name: str) -> int:
+def open_folder(parent: int | None, name: str) -> int:
     """Open a folder for reading and writing its entries, whatever its mode says.
+
+    ``name`` may be a path through folders that are known to be real ones, from the
+    one opened as ``parent``, or from the root for None.
 
     Raises OSError when it is no folder, but a symbolic link for example.
     """
@@ -53,12 +66,25 @@ def open_folder(parent: int, name: str) -> int:
     except PermissionError:
         if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
             raise
-        os.chmod(name, stat.S_IRWXU, dir_fd=parent)
+        os.chmod(name, _FOLDER_MODE, dir_fd=parent)
         fd = os.open(name, _OPEN, dir_fd=parent)
-    mode = os.fstat(fd).st_mode
-    if mode & stat.S_IRWXU != stat.S_IRWXU:
-        os.fchmod(fd, stat.S_IRWXU)
+    if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        os.fchmod(fd, _FOLDER_MODE)
     return fd
+
+
+@contextmanager
+def opened(top: Path, folder: str = "") -> Iterator[int]:
+    """Open ``top``, or the folder at a path below it, for its entries."""
+    fd = open_folder(None, os.path.realpath(top))
+    try:
+        if folder:
+            inner = open_folder(fd, folder)
+            os.close(fd)
+            fd = inner
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _empty(parent: int, name: str) -> None:

@@ -90,7 +90,7 @@ for path in (top / "a/b/c", top / "a/b", top / "a", top):
     path.chmod({mode})
 remove_tree(top)
 """
-    confined = ["bwrap", "--bind", "/", "/", "--unshare-user", "--uid", "1000"]
+    confined = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--uid", "1000"]
     subprocess.run(
         [*confined, "--cap-drop", "ALL", sys.executable, "-c", script], check=True
     )
