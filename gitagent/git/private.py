@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gitagent.git.repository import Repository
-
 _DEPTH = 5  # of alternates of alternates that git follows
 
 _UNQUOTE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
@@ -77,16 +75,6 @@ def alternate_dirs(common_dir: Path) -> tuple[Path, ...]:
         if depth < _DEPTH:
             pending += ((each, depth + 1) for each in _borrowed(folder))
     return tuple(found)
-
-
-def read_excludes(repo: Repository) -> str:
-    """Return the ignore rules that are in no commit: the repository's, the user's."""
-    named = repo.git.run(
-        "config", "--type=path", "core.excludesFile", ok=(0, 1), user_config=True
-    ).text
-    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    places = (repo.common_dir / "info/exclude", Path(named or Path(home, "git/ignore")))
-    return "".join(f"{_text(each).rstrip()}\n" for each in places if _text(each))
 
 
 def _borrowed(objects: Path) -> list[Path]:
@@ -152,13 +140,6 @@ def _packed(refs: Mapping[str, str]) -> str:
     names = sorted(refs, key=os.fsencode)
     lines = [f"{refs[name]} {name}" for name in names]
     return "\n".join(["# pack-refs with: sorted ", *lines]) + "\n"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode(errors="surrogateescape")
-    except OSError:
-        return ""
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,8 +9,9 @@ every such file as changed. Source: git-worktree(1).
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,7 @@ TIMEOUT_S = 900.0
 _TRIES = 5
 _PAUSE_S = 0.05
 _PREFIX = "gitagent:"
+_FILTERS = re.compile(rb"filter|include", re.IGNORECASE)
 
 # What a repository's own configuration could say about the files or the index.
 _PLAIN = tuple(
@@ -186,12 +188,14 @@ def admin_dir(repo: Repository, path: Path) -> Path:
     """
     try:
         named = (path / ".git").read_text(errors="surrogateescape")
-        admin = Path(named.removeprefix("gitdir: ").removesuffix("\n"))
+        place = path / named.removeprefix("gitdir: ").removesuffix("\n")
+        # Newer gits can be told to write relative paths.
+        admin = Path(os.path.realpath(place))
         back = (admin / "gitdir").read_text(errors="surrogateescape").rstrip("\n")
     except OSError as error:
         raise UserError(f"{path} is no worktree any more ({error})") from error
     ours = admin.parent == repo.common_dir / "worktrees"
-    if not ours or os.path.realpath(back) != os.path.realpath(path / ".git"):
+    if not ours or os.path.realpath(admin / back) != os.path.realpath(path / ".git"):
         raise UserError(f"{path}/.git names {admin}, which is not its own")
     return admin
 
@@ -199,6 +203,8 @@ def admin_dir(repo: Repository, path: Path) -> Path:
 def _no_filters(repo: Repository) -> dict[str, str]:
     """Return variables that switch off every filter of the repository's config."""
     env = {"GIT_LFS_SKIP_SMUDGE": "1"}
+    if not _may_have_filters(repo):
+        return env
     listed = repo.git.run(
         "config", "-z", "--name-only", "--get-regexp", r"^filter\.", ok=(0, 1)
     )
@@ -211,6 +217,15 @@ def _no_filters(repo: Repository) -> dict[str, str]:
     for number, (key, value) in enumerate(pairs):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env | {"GIT_CONFIG_COUNT": str(len(pairs))}
+
+
+def _may_have_filters(repo: Repository) -> bool:
+    """Whether to ask git, which costs a process; a false alarm costs no more."""
+    for name in ("config", "config.worktree"):
+        with suppress(FileNotFoundError):
+            if _FILTERS.search((repo.common_dir / name).read_bytes()):
+                return True
+    return False
 
 
 @contextmanager

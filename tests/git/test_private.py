@@ -5,7 +5,6 @@ import itertools
 import pytest
 
 from gitagent.git import private
-from gitagent.git.repository import discover
 from tests.support.attempt import BRANCH, Attempt
 from tests.support.repos import Repo
 
@@ -173,22 +172,6 @@ def test_no_name_breaks_out_of_the_configuration(tmp_path, repo):
     assert " ".join(evil.split()) == repo.git(*read, "user.name")
     assert "e@x;#" == repo.git(*read, "user.email")
     assert 1 == repo.ask(*read, "core.fsmonitor")
-
-
-def test_excludes_of_the_repository_and_of_the_user(repo, home):
-    found = discover(repo.path)
-    assert "" == private.read_excludes(found)
-    (repo.common_dir / "info").mkdir(exist_ok=True)
-    (repo.common_dir / "info/exclude").write_text("one")
-    (home / ".config/git").mkdir(parents=True)
-    (home / ".config/git/ignore").write_text("two\n")
-
-    assert "one\ntwo\n" == private.read_excludes(found)
-
-    repo.git("config", "--global", "core.excludesFile", "~/three")
-    (home / "three").write_text("three\n")
-
-    assert "one\nthree\n" == private.read_excludes(found)
 
 
 def test_the_place_must_be_free(tmp_path):

@@ -231,6 +231,9 @@ def test_the_admin_folder_is_believed_only_if_it_points_back(repo, place, tmp_pa
     add(found, place, repo.head())
 
     assert (admin_dir(found, place) / "index").exists()
+    relative = os.path.relpath(admin_dir(found, place), place)
+    (place / ".git").write_text(f"gitdir: {relative}\n")
+    assert (admin_dir(found, place) / "index").exists()
     for lie in (f"gitdir: {tmp_path}\n", f"gitdir: {repo.common_dir}\n", "x"):
         (place / ".git").write_text(lie)
         with pytest.raises(UserError):
