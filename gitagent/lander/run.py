@@ -15,7 +15,7 @@ from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.errors import GitagentError
 from gitagent.files import clean
-from gitagent.git.checkout import TREE, Checkout, Pool
+from gitagent.git.checkout import WORKSPACE, Checkout, Pool
 from gitagent.git.repository import Repository
 from gitagent.git.sweep import remove_tree
 from gitagent.host import clock
@@ -53,8 +53,8 @@ def run_check(
     """
     if cancel.is_set():
         return None
-    with pool.take() as checkout, _home(checkout.path / "home") as home:
-        stamps = Stamps(checkout.path / "caches.json")
+    with pool.take() as checkout, _home(checkout.tree.with_name("home")) as home:
+        stamps = Stamps(checkout.tree.with_name("caches.json"))
         wanted = _cache_keys(repo, start, settings)
         _prepare(checkout, start.candidate.commit, stamps.kept(wanted))
         stamps.clear()
@@ -114,9 +114,9 @@ def _inside(
 ) -> Confinement:
     sandbox = settings.sandbox
     confined = sandbox.mode is SandboxMode.REQUIRED
-    binds = checkout.inside(start.candidate.commit, confined=confined)
+    binds = checkout.inside(confined=confined)
     return Confinement(
-        cwd=TREE if confined else str(checkout.tree),
+        cwd=WORKSPACE if confined else str(checkout.tree),
         binds=(*binds, Bind(str(home), HOME, writable=True)),
         env=(
             ("CI", "true"),
