@@ -49,12 +49,13 @@ def run_attempt(
     """
     folder = _folder(order)
     try:
-        folder.path.mkdir(mode=0o700, parents=True)
-    except FileExistsError:
-        reason = (
-            f"{folder.path} is there already; move it away if you need what is in it"
+        _make(order.repo, folder)
+    except OSError as error:
+        why = f"The folder {folder.path} could not be made: {error.strerror}."
+        full = error.errno in _FULL
+        return _end(
+            order, Ending(Outcome.INTERRUPTED if full else Outcome.REFUSED, why)
         )
-        return _end(order, Ending(Outcome.REFUSED, f"{reason}."))
     with Log(folder.log) as log:
         try:
             ending = _begin(order, folder, log, stop, started)
@@ -79,6 +80,7 @@ def recover_attempt(order: Order, stop: Stop) -> AttemptEnd:  # noqa: ARG001
         return end
     _kill(order, folder)
     if not folder.path.is_dir():
+        workspace.strip(order.repo, folder)
         return _end(order, _interrupted("its folder is gone"), tip=_branch_tip(order))
     with Log(folder.log) as log:
         ending = agent.load_exit(folder) or _interrupted("the daemon went away")
@@ -88,17 +90,13 @@ def recover_attempt(order: Order, stop: Stop) -> AttemptEnd:  # noqa: ARG001
 def discard(repo: Repository, task_id: str, number: int) -> None:
     """Remove what is left of an attempt, unless work may be in it that no ref holds.
 
-    To be called when the end is recorded; without it the next attempt at the task does
-    the same.
+    To be called when the end is recorded; whatever it was, and again without harm. The
+    worktree of an interrupted attempt stays until the next attempt at the task ends.
     """
     folder = folder_of(repo.common_dir, task_id, number, confined=True)
     known = ended.load(folder)
-    in_use = known is None and folder.load_state(agent.AGENT) is not None
-    if in_use or (known is not None and not known[1]):
-        return
-    if workspace.strip(repo, folder) is None:
-        with suppress(OSError):
-            remove_tree(folder.path)
+    if known is None or known[0].attempt.outcome not in _WORKSPACE_STAYS:
+        _remove(repo, folder)
 
 
 def log_path(repo: Repository, task_id: str, number: int) -> Path:
@@ -107,6 +105,20 @@ def log_path(repo: Repository, task_id: str, number: int) -> Path:
     It is there from the attempt's start until `discard`; then the record has it.
     """
     return folder_of(repo.common_dir, task_id, number, confined=True).log
+
+
+def _make(repo: Repository, folder: Folder) -> None:
+    """Make the folder. Raises OSError.
+
+    One that is there already is of another repository that was at this path, or of a
+    record that was deleted; what it holds that no ref holds is moved aside.
+    """
+    if folder.path.is_dir():
+        _remove(repo, folder)
+    if folder.path.is_dir():
+        stamp = clock.stamp_us().replace(":", "")
+        folder.path.rename(folder.path.with_name(f"{folder.path.name}.{stamp}"))
+    folder.path.mkdir(mode=0o700, parents=True)
 
 
 def _begin(
@@ -158,7 +170,9 @@ def _gather(
     outcome = ending.outcome
     if problem and outcome in {Outcome.OK, Outcome.NOTHING}:
         outcome = Outcome.FAILED
-    reason = " ".join(part for part in (ending.reason, problem, taken.note) if part)
+    kept = "" if taken.safe else f"The workspace is kept: {folder.path}."
+    parts = (ending.reason, problem, taken.note, kept)
+    reason = " ".join(part for part in parts if part)
     return replace(ending, outcome=outcome, reason=reason), taken
 
 
@@ -207,7 +221,8 @@ def _end(
     process = (folder.load_state(agent.AGENT) if folder else None) or {}
     with order.repo.objects() as objects:
         if log is not None:
-            blob = objects.write_blob(log.blob())
+            with suppress(GitagentError, OSError):
+                blob = objects.write_blob(log.blob())
         target = objects.ref(order.target_ref) or order.target
         changed = bool(tip) and not objects.ancestor(tip, target)
     attempt = replace(
@@ -228,7 +243,8 @@ def _end(
 
 
 def _leave(order: Order, folder: Folder, end: AttemptEnd, *, safe: bool) -> None:
-    if safe and end.attempt.outcome not in _WORKSPACE_STAYS:
+    stays = not safe or end.attempt.outcome in _WORKSPACE_STAYS
+    if not stays or not folder.path.is_dir():
         workspace.strip(order.repo, folder)
 
 
@@ -239,7 +255,17 @@ def _sweep(order: Order) -> None:
             order.repo.common_dir, order.task.id, number, confined=order.confined
         )
         if folder.path.is_dir():
-            discard(order.repo, order.task.id, number)
+            _remove(order.repo, folder)
+
+
+def _remove(repo: Repository, folder: Folder) -> None:
+    known = ended.load(folder)
+    in_use = known is None and folder.load_state(agent.AGENT) is not None
+    if in_use or (known is not None and not known[1]):
+        return
+    if workspace.strip(repo, folder) is None:
+        with suppress(OSError):
+            remove_tree(folder.path)
 
 
 def _kill(order: Order, folder: Folder) -> None:

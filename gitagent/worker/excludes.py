@@ -5,6 +5,7 @@ Inside the sandbox neither the repository's ``info/exclude`` nor the user's
 """
 
 import os
+import posixpath
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,7 +35,7 @@ def text_of(repo: Repository) -> str:
 
 def patterns(paths: Iterable[str]) -> str:
     """Return patterns that match exactly these paths of the worktree."""
-    return "".join(f"/{_escaped(path)}\n" for path in paths)
+    return "".join(f"/{_escaped(posixpath.normpath(path))}\n" for path in paths)
 
 
 def _escaped(path: str) -> str:

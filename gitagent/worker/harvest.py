@@ -56,13 +56,16 @@ def _harvest(order: Order, folder: Folder, left: Leftovers) -> Harvest:
         tip, problem = _tip(order, objects, left)
         if tip == base:
             new = not objects.ancestor(base, order.target)
-            return Harvest(base if new else "", problem, safe=not left.problem)
+            return Harvest(base if new else "", problem, safe=left.complete)
+        drops = [RefUpdate(into, None, ANY)]
+        if left.branch and not problem:
+            drops.append(RefUpdate(_kept(order, "branch"), None, ANY))
         refusal = _refusal(order, objects, tip)
         if refusal:
-            _update(order, _keep(order, "result", tip), RefUpdate(into, None, ANY))
+            _update(order, _keep(order, "result", tip), *drops)
             return Harvest(problem=refusal, safe=False)
-        note = _set_branch(order, objects, tip, into)
-    return Harvest(tip, problem, note, safe=not left.problem)
+        note = _set_branch(order, objects, tip, drops)
+    return Harvest(tip, problem, note, safe=left.complete)
 
 
 def _fetch(order: Order, folder: Folder, oid: str, into: str) -> None:
@@ -148,12 +151,13 @@ def _names(paths: list[str]) -> str:
     return ", ".join(clean.line(path) for path in paths[:_SHOWN])
 
 
-def _set_branch(order: Order, objects: Objects, tip: str, into: str) -> str:
-    """Move the branch to ``tip`` and drop ``into``; return what there is to say.
+def _set_branch(
+    order: Order, objects: Objects, tip: str, drops: list[RefUpdate]
+) -> str:
+    """Move the branch to ``tip``; return what there is to say about it.
 
     What counts is the tip: a branch that cannot move is said, and is no failure.
     """
-    drop = RefUpdate(into, None, ANY)
     for _ in range(_TRIES):
         old = objects.ref(order.branch)
         forward = old is None or objects.ancestor(old, tip)
@@ -166,7 +170,7 @@ def _set_branch(order: Order, objects: Objects, tip: str, into: str) -> str:
                 why = _advance(order, tip, old)
                 moves = []
             if not why:
-                _update(order, *moves, drop)
+                _update(order, *moves, *drops)
                 return ""
         except LostRace:
             continue
@@ -175,7 +179,7 @@ def _set_branch(order: Order, objects: Objects, tip: str, into: str) -> str:
         break
     else:
         why = "is being moved by somebody else"
-    _update(order, _keep(order, "result", tip), drop)
+    _update(order, _keep(order, "result", tip), *drops)
     where = _kept(order, "result")
     return f"The branch {order.local_branch} {why}; the result is at {where}."
 

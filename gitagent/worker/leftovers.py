@@ -70,6 +70,7 @@ class Leftovers:
     head: str  # full object id of HEAD; empty: it is not known
     branch: str = ""  # that of the task's branch, if HEAD is not on it
     problem: str = ""  # a sentence; not all is committed, or not as it should be
+    complete: bool = True  # whether the commits hold all that was left
 
 
 def commit(order: Order, folder: Folder, covered: Sequence[str], log: Log) -> Leftovers:
@@ -93,14 +94,16 @@ def commit(order: Order, folder: Folder, covered: Sequence[str], log: Log) -> Le
         on_output=log.write,
     )
     head, branch = _tips(folder)
-    return Leftovers(head, branch, _problem(folder, done, head))
-
-
-def _problem(folder: Folder, done: Exit, head: str) -> str:
     if not head:
-        return f"The worktree's HEAD could not be read ({_why(done)})."
+        problem = f"The worktree's HEAD could not be read ({_why(done)})."
+        return Leftovers(head, branch, problem, complete=False)
     if done.code != 0:
-        return f"Not all that was left could be committed ({_why(done)})."
+        problem = f"Not all that was left could be committed ({_why(done)})."
+        return Leftovers(head, branch, problem, complete=False)
+    return Leftovers(head, branch, _unfinished(folder))
+
+
+def _unfinished(folder: Folder) -> str:
     unmerged = _unmerged(folder)
     if unmerged:
         shown = ", ".join(unmerged[:_SHOWN])

@@ -5,6 +5,7 @@ its beginning and its end.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -54,9 +55,10 @@ class Log:
             del self._end[:-_HALF]
 
     def say(self, text: str) -> None:
-        """Append a line of gitagent's own."""
+        """Append a line of gitagent's own; on a full disk it is left out."""
         start = b"" if self._ends_a_line() else b"\n"
-        self.write(start + f"gitagent: {text}\n".encode(errors="replace"))
+        with suppress(OSError):
+            self.write(start + f"gitagent: {text}\n".encode(errors="replace"))
 
     def blob(self) -> bytes:
         """Return all of it, or beginning and end with what is left out between them."""

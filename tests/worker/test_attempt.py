@@ -244,6 +244,8 @@ def test_an_interrupted_attempt_keeps_its_worktree_until_the_next(work):
     assert Outcome.INTERRUPTED is end.attempt.outcome
     assert "kept" in work.repo.paths(end.attempt.tip)
     assert kept.exists()
+    discard(work.opened(), "fix", 1)
+    assert kept.exists()
     work.run("true")
     assert not kept.exists()
 
@@ -441,6 +443,7 @@ def test_an_unfinished_merge_with_conflicts_fails_and_keeps_the_work(work):
     assert "a" in end.attempt.reason
     assert "<<<<<<<" in work.repo.read("a", end.attempt.tip)
     assert 2 == len(work.repo.log("%P", "-1", "agent/fix")[0].split())
+    assert not (work.folder / "tree").exists()
 
 
 def test_an_unfinished_rebase_loses_neither_side(work):
@@ -461,6 +464,25 @@ def test_a_look_at_an_older_commit_stands_for_the_branch(work):
 
     assert Outcome.OK is end.attempt.outcome
     assert ["one"] == work.repo.log("%s", "main..agent/fix")
+    assert {"refs/heads/agent/fix", "refs/heads/main"} == {*work.repo.refs()}
+
+
+def test_a_folder_of_an_attempt_that_nobody_remembers_is_no_obstacle(work):
+    work.run("echo 1 > a")
+    work.number, work.tip = 0, None
+    end = work.run("echo 2 > b", base=work.repo.oid("main"))
+
+    assert Outcome.OK is end.attempt.outcome
+    assert "2\n" == work.repo.read("b", end.attempt.tip)
+
+
+def test_work_in_a_folder_that_nobody_remembers_is_moved_aside(work):
+    work.run("git init -q sub; echo 1 > sub/precious")
+    work.number, work.tip = 0, None
+    end = work.run("echo 2 > b", base=work.repo.oid("main"))
+
+    assert Outcome.OK is end.attempt.outcome
+    assert 1 == len(list(work.root.glob("fix-1.*/tree/sub/precious")))
 
 
 def test_locks_of_a_killed_git_are_no_obstacle(work):
@@ -515,3 +537,35 @@ def later(file: Path, action) -> None:
         action()
 
     threading.Thread(target=wait).start()
+
+
+def test_paths_with_spaces_quotes_and_accents(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ein 'Ort' \"ü\" $x"))
+    work = Work(Repo.make(tmp_path / "der\tzweite Ort é", files={"a": "a\n"}))
+    end = work.run("git log -1 --format=%s; echo b > b")
+
+    assert Outcome.OK is end.attempt.outcome, end.attempt.reason
+    assert "Begin\n" == work.log(end)
+    assert end.attempt.tip == work.branch
+
+
+def test_a_shallow_clone(tmp_path, repo):
+    repo.commit({"b": "b\n"})
+    repo.git("clone", "-q", "--depth=1", f"file://{repo.path}", str(tmp_path / "thin"))
+    work = Work(Repo(tmp_path / "thin"))
+    end = work.run("git log --format=%s; echo c > c")
+
+    assert Outcome.OK is end.attempt.outcome, end.attempt.reason
+    assert "Change\n" == work.log(end)
+    assert end.attempt.tip == work.branch
+    work.repo.fsck()
+
+
+def test_the_target_can_be_any_ref(repo):
+    repo.git("update-ref", "refs/heads/agents/x", repo.head())
+    end = Work(repo).run(
+        "git rev-parse --symbolic-full-name agents/x origin/agents/x",
+        target_ref="refs/heads/agents/x",
+    )
+
+    assert Outcome.OK is end.attempt.outcome, end.output

@@ -124,6 +124,7 @@ def test_an_empty_embedded_repository_is_named_and_the_rest_is_kept(work):
 
     assert Outcome.FAILED is end.attempt.outcome
     assert "sub" in end.attempt.reason
+    assert str(work.folder) in end.attempt.reason
     assert ["README.md", "a"] == work.repo.paths(end.attempt.tip)
     assert (work.folder / "tree/sub/b").exists()
 
@@ -176,3 +177,14 @@ def test_copied_files_do_not_survive_in_earlier_commits(work):
 
     assert Outcome.FAILED is end.attempt.outcome
     assert None is work.branch
+
+
+def test_a_submodule_setting_that_runs_a_command_is_not_taken_over(work):
+    end = work.run(
+        "printf '[submodule \"n\"]\\n path = n\\n url = ./n\\n update = !true\\n'"
+        " > .gitmodules"
+    )
+
+    assert Outcome.FAILED is end.attempt.outcome
+    assert None is work.branch
+    assert (work.folder / "tree/.gitmodules").exists()
