@@ -28,6 +28,7 @@ from gitagent.core.action import (
 from gitagent.core.agent import SHELL, Agent
 from gitagent.core.queue import RACES
 from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
+from gitagent.core.submission import Submission
 from gitagent.core.task import Outcome, TaskFile, TaskRecord
 from gitagent.daemon import archive, crash, notify, tasks
 from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
@@ -47,6 +48,7 @@ from gitagent.worker import attempt as worker
 from gitagent.worker.attempt import Order, Stop
 
 HELD_S = 2.0  # a person clears what is in the way in seconds, not milliseconds
+FORGET_S = 3600.0
 RACE_S = 30.0  # after RACES lost races
 
 
@@ -73,9 +75,7 @@ class Enactor:
             case RecoverAttempt(record):
                 self._recover(record, snapshot)
             case Submit(submission):
-                created = submit.create(self.repo, objects, submission)
-                log("queue", f"{created.id} submitted from {created.branch}")
-                failpoint("submission-created")
+                self._submit(submission, objects)
             case WriteSubmission():
                 self._write_submission(action, snapshot)
             case Prepare(submission, base):
@@ -98,6 +98,16 @@ class Enactor:
                 self._push(action, snapshot)
             case Archive():
                 archive.enact(self.repo, objects, action)
+
+    def _submit(self, submission: Submission, objects: Objects) -> None:
+        created = submit.create(self.repo, objects, submission)
+        if created.settled:
+            # An archived one: its object is not taken again, and need not be looked up
+            # at every turn.
+            self.live.wait(f"Submit {submission.id}", FORGET_S)
+            return
+        log("queue", f"{created.id} submitted from {created.branch}")
+        failpoint("submission-created")
 
     def _write_task(
         self,

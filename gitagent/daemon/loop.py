@@ -165,14 +165,19 @@ class Loop:
         return bool(reports)
 
     def _judged(self, objects: Objects, ended: RunEnd) -> None:
-        receipt = ended.receipt
-        if receipt is not None:
-            stored = receipts.store(self.repo, objects, receipt, ended.output)
-            log("check", f"{stored.check} {stored.result} in {stored.seconds:.1f} s")
-        elif ended.error:
-            log("check", ended.error)
+        """Keep the receipt of a run; one that cannot be kept is run again."""
+        problem = ended.error
+        try:
+            if ended.receipt is not None:
+                kept = receipts.store(self.repo, objects, ended.receipt, ended.output)
+                log("check", f"{kept.check} {kept.result} in {kept.seconds:.1f} s")
+        except (GitagentError, OSError) as error:
+            problem = f"its receipt could not be kept: {error}"
+        finally:
+            self.live.runs.pop(ended.key, None)
+        if problem:
+            log("check", problem)
             self.live.wait(f"run {ended.key[0]}", ERROR_S)
-        self.live.runs.pop(ended.key, None)
 
     def _pushed(self, submissions: tuple[str, ...], error: str) -> None:
         live = self.live

@@ -93,7 +93,7 @@ class Reader:
                 and s.commit
                 and self._ancestor(objects, s.commit, commit)
             ),
-            receipts=_receipts(objects, live),
+            receipts=_receipts(objects, live, refs),
             live=live,
             machine=machine(settings) if machine else Machine(),
         )
@@ -237,11 +237,13 @@ def _folder(objects: Objects, commit: str, path: str) -> tuple[Entry, ...]:
     return objects.tree(entry.oid) if entry and entry.mode == TREE else ()
 
 
-def _receipts(objects: Objects, live: Live) -> dict[str, tuple[Receipt, ...]]:
+def _receipts(
+    objects: Objects, live: Live, refs: Mapping[str, str]
+) -> dict[str, tuple[Receipt, ...]]:
     products = {c.product for c in live.candidates.values() if c.product}
     found: dict[str, tuple[Receipt, ...]] = {}
     for product in sorted(products):
-        found |= receipts.of_product(objects, product)
+        found |= receipts.of_product(objects, product, refs)
     return found
 
 

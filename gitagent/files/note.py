@@ -34,6 +34,7 @@ class Landing:
     changes: tuple[PathChange, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()  # (check, output of its failed run)
     receipts: tuple[tuple[str, str], ...] = ()  # (check, blob of its receipt)
+    weakened: tuple[tuple[str, str], ...] = ()  # (test, what happened to it)
     hint: str = ""  # what has to be restarted; empty: nothing
 
 
@@ -52,6 +53,8 @@ def note(submission: Submission, landing: Landing) -> str:
     if landing.message.strip():
         parts.append(clean.fenced(clean.tail(landing.message, *_MESSAGE)))
     parts += ["## What changed", _changes(landing.changes)]
+    if landing.weakened:
+        parts += ["## Tests that judge less than before", _weakened(landing.weakened)]
     parts += ["## Divergence", _divergence(submission.divergence)]
     parts += ["## Checks", *_checks(submission.checks, dict(landing.failing))]
     if landing.hint:
@@ -101,6 +104,13 @@ def _changes(changes: Sequence[PathChange]) -> str:
     rows += [f"- {each.change} {clean.code(each.path)}" for each in changes[:_PATHS]]
     if len(changes) > _PATHS:
         rows.append(f"- and {len(changes) - _PATHS} more")
+    return "\n".join(rows)
+
+
+def _weakened(weakened: Sequence[tuple[str, str]]) -> str:
+    rows = [f"- {clean.code(path)}: {what}" for path, what in weakened[:_PATHS]]
+    if len(weakened) > _PATHS:
+        rows.append(f"- and {len(weakened) - _PATHS} more")
     return "\n".join(rows)
 
 

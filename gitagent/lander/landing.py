@@ -11,6 +11,7 @@ from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Settings
 from gitagent.core.submission import CheckLine, Submission
 from gitagent.core.task import TaskRecord
+from gitagent.core.weakening import weakened
 from gitagent.files.message import landing_message
 from gitagent.files.note import Landing, note, note_path
 from gitagent.git.objects import BLOB, Commit, Objects
@@ -22,6 +23,7 @@ from gitagent.lander import receipts
 
 FALLBACK_EMAIL = "gitagent@localhost.invalid"
 NAME = "gitagent"
+_TEXT_BYTES = 1 << 20
 
 
 def build(
@@ -57,6 +59,7 @@ def build(
         changes=candidate.changes,
         failing=failing,
         receipts=blobs,
+        weakened=tuple(weakened(candidate.changes, lambda blob: _text(objects, blob))),
         hint=restart_hint(repo, candidate.changes),
     )
     tree = _tree(objects, submission, candidate, landing)
@@ -75,6 +78,13 @@ def build(
         author(submission, tip),
         committer(repo, settings, when),
     )
+
+
+def _text(objects: Objects, oid: str) -> str:
+    """Return a blob as text; nothing for a submodule or what nobody wrote by hand."""
+    if objects.kind(oid) != "blob" or objects.size(oid) > _TEXT_BYTES:
+        return ""
+    return objects.blob(oid).decode(errors="replace")
 
 
 def author(submission: Submission, tip: Commit) -> Person:

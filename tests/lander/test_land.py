@@ -18,7 +18,7 @@ from tests.support.lander import Bench, bench, moment, task_record
 ADA = "Ada Author <ada@example.org>"
 
 
-def tip_of(made: Bench, files: dict[str, str], message: str = "Change") -> str:
+def tip_of(made: Bench, files: dict[str, str | None], message: str = "Change") -> str:
     """Commit on a branch as Ada."""
     parents = (made.target,)
     return made.repo.commit_at(
@@ -172,6 +172,17 @@ def test_the_failing_output_of_a_flaky_check_is_in_the_note(made: Bench):
 
     assert "it broke here" in note_of(made)[1]
     assert ("Gitagent-Check", "tests flaky 3.1s") in made.repo.trailers("main")
+
+
+def test_deleted_and_skipped_tests_are_named_in_the_note(made: Bench):
+    """The agent weakens the checks."""
+    made.repo.commit({"tests/a.py": "assert 1\n", "tests/b.py": "assert 2\n"})
+    skip = "import pytest\n\npytest.skip('later')\n"
+    made.land(tip_of(made, {"tests/a.py": None, "tests/b.py": skip}))
+    _, text = note_of(made)
+
+    assert "## Tests that judge less than before" in text
+    assert "- `tests/a.py`: deleted\n- `tests/b.py`: 1 more skip" in text
 
 
 def test_a_note_that_exists_already_is_not_overwritten(made: Bench):
