@@ -13,13 +13,14 @@ commit takes the landing back. ``git read-tree -m -u`` overwrites ignored files.
 
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitagent.data import data_path
 from gitagent.errors import Busy, GitError, LostRace, UserError
-from gitagent.git import obstacle, refs, worktree
+from gitagent.git import obstacle, refs
 from gitagent.git.command import clean_environment
 from gitagent.git.hold import Held, hold, release_left
 from gitagent.git.obstacle import Blocked, Checkout
@@ -27,6 +28,7 @@ from gitagent.git.repository import Repository
 from gitagent.git.restore import take_back
 from gitagent.git.text import clean_message
 from gitagent.git.unfinished import Desk, Note, desk, remove_ref_locks
+from gitagent.git.whereabouts import find
 
 __all__ = ["Advanced", "Blocked", "advance", "recover", "settle"]
 
@@ -76,7 +78,7 @@ def advance(
     with desk(repo) as note:
         _settle(repo, note)
         for _ in range(_TRIES):
-            place = _find(repo, ref)
+            place = find(repo, ref)
             if isinstance(place, Blocked):
                 return place
             if place is None:
@@ -124,35 +126,11 @@ def _settle(repo: Repository, note: Desk) -> None:
     note.clear()
 
 
-def _find(repo: Repository, ref: str) -> Checkout | Blocked | None:
-    """Return the one checkout of ``ref``, None if there is none, or what is wrong."""
-    found = []
-    for number, each in enumerate(worktree.entries(repo)):
-        if each.bare or each.ours:
-            continue
-        path = each.path
-        if number == 0 and repo.worktree and repo.git_dir == repo.common_dir:
-            path = repo.worktree
-        if not path.is_dir():
-            if each.branch == ref and each.locked is not None:
-                return Blocked((), f"{path} has {ref} checked out and is not mounted.")
-            continue
-        git_dir = repo.common_dir if number == 0 else worktree.admin_dir(repo, path)
-        if what := obstacle.under_way(each, git_dir, ref):
-            return Blocked((), f"{what} of {ref} is under way in {path}; end it first.")
-        if each.branch == ref:
-            found.append(Checkout(repo, path, git_dir))
-    if len(found) > 1:
-        places = " and ".join(str(each.path) for each in found)
-        return Blocked((), f"{ref} is checked out twice, in {places}; detach one.")
-    return found[0] if found else None
-
-
 def _move_alone(
     repo: Repository, ref: str, old: str | None, new: str, message: str
 ) -> Advanced:
     refs.update(repo.git, [refs.RefUpdate(ref, new, old)], message)
-    place = _find(repo, ref)
+    place = find(repo, ref)
     if isinstance(place, Checkout):
         # Checked out between the look and the move: with the old files, or the new.
         _bring_forward(place, old, new)
@@ -171,14 +149,16 @@ def _move_with(
     """Move ref, index and files; None: the checkout is on another branch by now."""
     if blocked := obstacle.locked(place):
         return blocked
-    with hold(place) as held:
-        base = old or obstacle.empty_tree(place)
+    base = old or obstacle.empty_tree(place)
+    zeros = "0" * len(new)
+    # Before the lock, which is known for ours only as long as there is a note.
+    note.write(Note(str(place.path), str(place.git_dir), ref, old or zeros, new))
+    with _held(place, note) as held:
         # For an unborn branch git takes another way, which overwrites ignored files.
         wanted = obstacle.changes(place, base, new) if old is None else ()
         if taken := obstacle.in_the_way(held.place, wanted):
+            note.clear()
             return _blocked(place, tuple(change.path for change in taken))
-        zeros = "0" * len(new)
-        note.write(Note(str(place.path), str(place.git_dir), ref, old or zeros, new))
         error = _merge(held, note, message)
         if error is not None and _staged_the_same(held, base, new, error):
             error = _merge(held, note, message)
@@ -194,6 +174,17 @@ def _move_with(
             return None
         held.renew()
         return _judge(held.place, base, new, error)
+
+
+@contextmanager
+def _held(place: Checkout, note: Desk) -> Iterator[Held]:
+    with ExitStack() as stack:
+        try:
+            held = stack.enter_context(hold(place))
+        except Busy:
+            note.clear()
+            raise
+        yield held
 
 
 def _judge(place: Checkout, base: str, new: str, error: GitError) -> Blocked:
@@ -272,7 +263,7 @@ def _staged_the_same(held: Held, base: str, new: str, error: GitError) -> bool:
     place = held.place
     wanted = obstacle.changes(place, base, new)
     taken = obstacle.in_the_way(place, wanted)
-    if not taken or not all(obstacle.same(place, change) for change in taken):
+    if not taken or len(obstacle.same(place, taken)) < len(taken):
         return False
     lines = "".join(f"{each.mode} {each.oid}\t{each.path}\0" for each in taken)
     stdin = lines.encode(errors="surrogateescape")

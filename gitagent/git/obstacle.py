@@ -5,33 +5,17 @@ Nothing here changes a checkout. The answers are for people: paths and a sentenc
 
 import hashlib
 import os
+import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitagent.errors import Busy
 from gitagent.git.command import Done
 from gitagent.git.repository import Repository
-from gitagent.git.worktree import Worktree
 from gitagent.host import clock
 
 YOUNG_S = 60.0  # a lock older than that is one that a person should look at
-
-# Files in a Git directory, and what is under way while they exist.
-_HEAD_STAYS = {
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "sequencer": "a cherry-pick or revert",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase or git am",
-    "BISECT_LOG": "a bisect",
-}
-_BRANCH_NAMED = {
-    "rebase-merge/head-name": "a rebase",
-    "rebase-apply/head-name": "a rebase",
-    "rebase-merge/update-refs": "a rebase",
-    "BISECT_START": "a bisect",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +62,6 @@ class Checkout:
 def empty_tree(checkout: Checkout) -> str:
     """Return the id of the tree without entries, which need not be stored."""
     return checkout.git("hash-object", "-t", "tree", "--stdin", stdin=b"").text
-
-
-def under_way(worktree: Worktree, git_dir: Path, ref: str) -> str | None:
-    """Return what is under way with the branch ``ref`` in a worktree; None: nothing.
-
-    During a rebase or bisect HEAD is detached, and the branch is moved at the end.
-    """
-    if worktree.branch == ref:
-        for name, what in _HEAD_STAYS.items():
-            if (git_dir / name).exists():
-                return what
-    wanted = {ref.encode(), ref.removeprefix("refs/heads/").encode()}
-    for name, what in _BRANCH_NAMED.items():
-        try:
-            lines = (git_dir / name).read_bytes().split(b"\n")
-        except OSError:
-            continue
-        if wanted.intersection(lines):
-            return what
-    return None
 
 
 def locked(checkout: Checkout) -> Blocked | None:
@@ -193,23 +157,53 @@ def _untracked(checkout: Checkout, path: str) -> bytes:
     return checkout.git("ls-files", "-o", "-z", "--", f":(literal){path}").out
 
 
-def same(checkout: Checkout, change: Change) -> bool:
-    """Whether the file in the checkout already is what the landing makes of it."""
-    place = checkout.path / change.path
+def same(checkout: Checkout, wanted: Iterable[Change]) -> frozenset[str]:
+    """Return the paths at which the checkout already has what the landing brings."""
+    found, regular = set(), []
+    for change in wanted:
+        kind = _kind(checkout.path / change.path)
+        if change.mode == "120000" == kind:
+            link = (checkout.path / change.path).readlink()
+            if _blob_id(os.fsencode(link), change.oid) == change.oid:
+                found.add(change.path)
+        elif {change.mode, kind} <= {"100644", "100755"}:
+            regular.append((change, kind))
+    if any(change.mode != kind for change, kind in regular) and _modes_count(checkout):
+        regular = [(change, kind) for change, kind in regular if change.mode == kind]
+    changes_ = [change for change, _ in regular]
+    hashed = _hashes(checkout, [change.path for change in changes_])
+    found |= {change.path for change in changes_ if hashed[change.path] == change.oid}
+    return frozenset(found)
+
+
+def _kind(path: Path) -> str:
     try:
-        if change.mode == "120000":
-            return _blob_id(os.fsencode(place.readlink()), change.oid) == change.oid
-        if place.is_symlink() or not place.is_file():
-            return False
-        executable = bool(place.stat().st_mode & 0o100)
+        mode = path.lstat().st_mode
     except OSError:
-        return False
-    if change.mode not in {"100644", "100755"}:
-        return False
-    if executable != (change.mode == "100755") and _modes_count(checkout):
-        return False
-    hashed = checkout.git("hash-object", "--path", change.path, "--", str(place))
-    return hashed.text == change.oid
+        return ""
+    if stat.S_ISLNK(mode):
+        return "120000"
+    if not stat.S_ISREG(mode):
+        return ""
+    return "100755" if mode & stat.S_IXUSR else "100644"
+
+
+def _hashes(checkout: Checkout, paths: list[str]) -> dict[str, str]:
+    """Return the blob that git would make of each file, filters applied."""
+    single = [path for path in paths if "\n" in path or path.startswith('"')]
+    many = [path for path in paths if path not in single]
+    hashed = {}
+    if many:
+        stdin = "".join(f"{path}\n" for path in many)
+        done = checkout.git(
+            *("hash-object", "--stdin-paths"),
+            stdin=stdin.encode(errors="surrogateescape"),
+            timeout=300,
+        )
+        hashed = dict(zip(many, done.text.split("\n"), strict=True))
+    for path in single:
+        hashed[path] = checkout.git("hash-object", "--path", path, "--", path).text
+    return hashed
 
 
 def _modes_count(checkout: Checkout) -> bool:

@@ -6,6 +6,7 @@ what the landing holds.
 """
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,11 +32,8 @@ def take_back(held: Held, new: str, since: float, *, partial: bool) -> None:
     with suppress(GitError):
         place.git("read-tree", "-m", "-u", new, to, timeout=_TIMEOUT_S)
     staged = place.git("diff-index", "--cached", "--name-only", "-z", to, "--").fields
-    written = [
-        change
-        for change in changes(place, to, new)
-        if change.path not in staged and _written(place, change, since, partial=partial)
-    ]
+    written = _written(place, changes(place, to, new), since, partial=partial)
+    written = [change for change in written if change.path not in staged]
     for change in written:
         if change.added:
             _remove(place, change.path)
@@ -49,18 +47,28 @@ def take_back(held: Held, new: str, since: float, *, partial: bool) -> None:
     held.install()
 
 
-def _written(place: Checkout, change: Change, since: float, *, partial: bool) -> bool:
-    """Whether the merge made the file what it is now, or took it away."""
-    path = place.path / change.path
-    try:
-        changed = path.lstat().st_ctime
-    except FileNotFoundError:
-        return not change.added and _folder_changed(path, since)
-    except NotADirectoryError:
-        return False
-    return changed >= since and (
-        same(place, change) or (partial and _begun(place, path, change))
-    )
+def _written(
+    place: Checkout, wanted: Iterable[Change], since: float, *, partial: bool
+) -> list[Change]:
+    """Return the changes whose file the merge made what it is now, or took away."""
+    newer, found = [], []
+    for change in wanted:
+        path = place.path / change.path
+        try:
+            if path.lstat().st_ctime >= since:
+                newer.append(change)
+        except FileNotFoundError:
+            if not change.added and _folder_changed(path, since):
+                found.append(change)
+        except NotADirectoryError:
+            continue
+    whole = same(place, newer)
+    return found + [
+        change
+        for change in newer
+        if change.path in whole
+        or (partial and _begun(place, place.path / change.path, change))
+    ]
 
 
 def _folder_changed(path: Path, since: float) -> bool:

@@ -297,6 +297,18 @@ def test_a_checkout_that_is_gone_counts_only_if_it_can_come_back(
     assert isinstance(case.advance(), kind)
 
 
+@pytest.mark.parametrize(("branch", "kind"), [("topic", Advanced), ("main", Blocked)])
+def test_a_broken_worktree_counts_only_if_it_has_the_target(
+    case, tmp_path, branch, kind
+):
+    case.repo.git("branch", "topic")
+    case.repo.git("switch", "-q", "-c", "elsewhere")
+    case.repo.git("worktree", "add", "-q", str(tmp_path / "broken"), branch)
+    (tmp_path / "broken/.git").write_text("gitdir: /nowhere\n")
+
+    assert isinstance(case.advance(), kind)
+
+
 @pytest.mark.parametrize("lock", ["index.lock", "HEAD.lock"])
 def test_a_young_lock_of_a_persons_git_is_waited_for(case, lock):
     (case.repo.common_dir / lock).write_text("")
