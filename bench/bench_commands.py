@@ -4,6 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -43,9 +44,7 @@ def status() -> None:
         for words in (["status"], ["status", "--json"]):
             spent = [
                 measure.seconds(
-                    lambda words=words: measure.run(
-                        [measure.script("gitagent"), *words], repo
-                    )
+                    partial(measure.run, [measure.script("gitagent"), *words], repo)
                 )
                 for _ in range(5)
             ]

