@@ -101,7 +101,7 @@ def _offers(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
         known = by_tip.get(offer.tip)
         if known is None:
             yield Submit(submission_for(offer, now))
-        elif known.state is SubmissionState.LANDED and known.branch == offer.ref:
+        elif known.state is SubmissionState.LANDED:
             yield DropRef(offer.ref, offer.tip)
 
 

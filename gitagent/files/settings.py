@@ -26,6 +26,7 @@ __all__ = ["PATH", "parse", "peek_target", "seconds"]
 
 PATH = ".agent/config.toml"
 
+_MISSING = "is missing"
 _EXPECTED = {
     "string_type": ("a text", 'put it in quotes: {key} = "…"'),
     "int_type": ("a whole number", "write it without quotes and dot: {key} = 2"),
@@ -150,7 +151,7 @@ def _fault(error: dict[str, Any], values: Table) -> Fault:
     if kind == "unexpected_keyword_argument":
         return Fault(path, "is not a setting", _meant(path, values))
     if kind == "missing":
-        return Fault(path, "is missing", f'write {path[-1]} = "…"')
+        return Fault(path, _MISSING, f'write {path[-1]} = "…"')
     if kind == "enum":
         choices = error["ctx"]["expected"].replace("'", '"')
         return Fault(path, f"is {found(_at(values, path))}", f"write {choices}")
@@ -200,9 +201,10 @@ def _name(path: schema.Path, values: Table | None = None) -> str:
 
 
 def _first(problems: list[Fault], text: str, values: Table, path: str) -> ConfigError:
+    # What is missing comes last: most often it is there, under another name.
     placed = sorted(
         ((row_of(text, fault.path), fault) for fault in problems),
-        key=lambda pair: pair[0] or 10**9,
+        key=lambda pair: (pair[1].problem == _MISSING, pair[0] or 10**9),
     )
     row, fault = placed[0]
     where = f"{clean.line(path)}:{row}" if row else clean.line(path)
