@@ -23,6 +23,8 @@ from tests.support.repos import Repo
 from tests.support.waiting import wait_for
 from tests.worker.work import Work, as_user
 
+pytestmark = pytest.mark.slow
+
 ORDINARY = 61234  # a user id that no account has
 
 # Everything that succeeds and should not is told in the log as GOT. Nothing is tried

@@ -11,6 +11,8 @@ from gitagent.worker.attempt import discard
 from tests.support.waiting import wait_for
 from tests.worker.work import living, unique
 
+pytestmark = pytest.mark.slow
+
 FAILPOINTS = {
     "attempt-spawned": Outcome.INTERRUPTED,
     "attempt-exited": Outcome.OK,
