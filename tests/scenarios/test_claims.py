@@ -16,7 +16,7 @@ def test_one_of_two_daemons_claims_a_task_and_the_remote_gets_the_landing(
     first = Repo.make(tmp_path / "first", {"a.txt": "one\n"})
     config = settings_text(CHECK, '[lander]\npush = "origin"\n')
     first.commit({".agent/config.toml": config}, "Keep it\n\nGitagent-Record: init")
-    first.add_task("t", "echo t > t.txt; sleep 0.5")
+    first.add_task("t", "echo t > t.txt")
     hub = first.clone(tmp_path / "hub.git", bare=True)
     first.git("remote", "add", "origin", str(hub.path))
     second = hub.clone(tmp_path / "second")

@@ -18,7 +18,7 @@ from gitagent.lander import land
 from tests.support.cli import call
 from tests.support.daemon import COMMAND, Daemon, gitagent, record, status
 from tests.support.repos import Repo
-from tests.support.stepping import CONFIG, Stepped, config
+from tests.support.stepping import CONFIG, Stepped, config, holders, lines, pipe
 from tests.support.waiting import wait_for, wait_for_file
 
 Step = Callable[..., Stepped]
@@ -29,17 +29,6 @@ REJECTED = SubmissionState.REJECTED
 WITHDRAWN = SubmissionState.WITHDRAWN
 
 RECORDS = (".agent/tasks", ".agent/landings", ".agent/memory")
-
-
-def lines(file: Path) -> list[str]:
-    """Return what checks and workers wrote to a file outside."""
-    return file.read_text().split() if file.exists() else []
-
-
-def pipe(folder: Path, name: str) -> Path:
-    """Make a named pipe: who reads it waits for who writes it, and the other way."""
-    os.mkfifo(folder / name)
-    return folder / name
 
 
 def products_differ(repo: Repo, one: str, other: str) -> list[str]:
@@ -558,21 +547,6 @@ def test_a_check_orphaned_by_a_kill_is_dead_and_runs_again(
     assert [] == [pid for pid in held if pid in holders(outside / "held")]
     assert ["passed"] == [each["state"] for each in found["checks"]]
     assert 1 == len(made.landings())
-
-
-def holders(file: Path) -> list[int]:
-    """Return the processes that have a file open."""
-    found = []
-    for place in Path("/proc").iterdir():
-        if not place.name.isdigit():
-            continue
-        try:
-            names = [str(fd.readlink()) for fd in (place / "fd").iterdir()]
-        except OSError:
-            continue
-        if any(name.endswith(str(file)) for name in names):
-            found.append(int(place.name))
-    return found
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The daemon's loop stepped by hand, and settings written as values."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -142,3 +143,32 @@ class Stepped:
         target = "refs/heads/main"
         paths = self.repo.paths(target, under=".agent/landings")
         return {path: self.repo.read(path, target) for path in paths}
+
+
+# --- what checks and workers do outside
+
+
+def lines(file: Path) -> list[str]:
+    """Return the words that were written to a file; none without one."""
+    return file.read_text().split() if file.exists() else []
+
+
+def pipe(folder: Path, name: str) -> Path:
+    """Make a named pipe: who reads it waits for who writes it, and the other way."""
+    os.mkfifo(folder / name)
+    return folder / name
+
+
+def holders(file: Path) -> list[int]:
+    """Return the processes that have a file open, in whatever sandbox."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if not place.name.isdigit():
+            continue
+        try:
+            names = [str(fd.readlink()) for fd in (place / "fd").iterdir()]
+        except OSError:
+            continue
+        if any(name.endswith(str(file)) for name in names):
+            found.append(int(place.name))
+    return found
