@@ -141,3 +141,10 @@ Action = (
     | PushTarget
     | Archive
 )
+
+
+def told(state: str, reason: str | None) -> str:
+    """Return what a change of state says; it begins with the state, in lower case."""
+    if reason and reason.lower().startswith(f"{state} "):
+        return reason[0].lower() + reason[1:]
+    return f"{state}: {reason}" if reason else str(state)

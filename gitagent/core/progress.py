@@ -16,6 +16,7 @@ from gitagent.core.action import (
     StopAttempt,
     Submit,
     WriteTask,
+    told,
 )
 from gitagent.core.admission import Never, Ready, Wait, admit, agent_of
 from gitagent.core.ident import submission_id
@@ -383,7 +384,7 @@ def _write(
     **fields: str | None,
 ) -> WriteTask:
     new = replace(base or old, state=state, reason=reason, **fields)  # type: ignore[arg-type]
-    return _changed(old, new, now, f"{state}: {reason}" if reason else str(state))
+    return _changed(old, new, now, told(state, reason))
 
 
 def _changed(

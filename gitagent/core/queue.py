@@ -18,6 +18,7 @@ from gitagent.core.action import (
     StopRuns,
     Submit,
     WriteSubmission,
+    told,
 )
 from gitagent.core.admission import agent_of
 from gitagent.core.candidate import Candidate
@@ -258,7 +259,12 @@ def _advance(
         checks=lines(judged, runs),
     )
     if new != submission:
-        yield _changed(submission, new, now, "is checked")
+        yield _changed(submission, new, now, _progress(new))
+
+
+def _progress(submission: Submission) -> str:
+    """Return how far the checks are, in words."""
+    return "; ".join(f"{line.name} {line.state}" for line in submission.checks)
 
 
 def _land(
@@ -304,7 +310,7 @@ def _write(
     **fields: object,
 ) -> WriteSubmission:
     new = replace(old, state=state, reason=reason, **fields)  # type: ignore[arg-type]
-    return _changed(old, new, now, f"{state}: {reason}")
+    return _changed(old, new, now, told(state, reason))
 
 
 def _changed(

@@ -4,6 +4,7 @@ An effect that lost a race raises LostRace and the loop reads again. An effect t
 cannot be had just now is put off under the key that the decision looks at.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +30,7 @@ from gitagent.core.agent import SHELL, Agent
 from gitagent.core.queue import RACES
 from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
 from gitagent.core.submission import Submission
-from gitagent.core.task import Outcome, TaskFile, TaskRecord
+from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import archive, crash, notify, tasks
 from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
 from gitagent.errors import Busy, LostRace
@@ -45,10 +46,16 @@ from gitagent.host.log import log
 from gitagent.host.process import Cancel
 from gitagent.lander import land, prepare, run, submit
 from gitagent.worker import attempt as worker
+from gitagent.worker import claim
 from gitagent.worker.attempt import Order, Stop
 
 HELD_S = 2.0  # a person clears what is in the way in seconds, not milliseconds
 FORGET_S = 3600.0
+# An attempt that ended so is tried again at once, if nothing holds it back.
+_PAUSES = {Outcome.CLAIMED: 300.0, Outcome.INTERRUPTED: 2.0}
+# What has landed stays claimed: a clone that has not seen the landing yet would do the
+# task again.
+_GIVEN_UP = frozenset({TaskState.FAILED, TaskState.STOPPED, TaskState.REFUSED})
 RACE_S = 30.0  # after RACES lost races
 
 
@@ -121,11 +128,21 @@ class Enactor:
         log(new.id, message)
         if ended is not None:
             self.live.forget(new.id)
-            if ended.attempt.tip:
-                worker.discard(self.repo, new.id, ended.attempt.number)
+            worker.discard(self.repo, new.id, ended.attempt.number)
+            pause = _PAUSES.get(ended.attempt.outcome or Outcome.OK)
+            if pause is not None:
+                self.live.wait(f"task {new.id}", pause)
             failpoint("attempt-ended")
-        if snapshot.settings and new.settled and (old is None or not old.settled):
-            notify.tell(snapshot.settings.notify, new.id, new.state, new.reason)
+        settings = snapshot.settings
+        if settings and new.settled and (old is None or not old.settled):
+            notify.tell(settings.notify, new.id, new.state, new.reason)
+            if settings.lander.push and new.state in _GIVEN_UP:
+                self._unclaim(new.id, settings.lander.push)
+
+    def _unclaim(self, task: str, remote: str) -> None:
+        """Let others claim the task; a claim that stays is still our own."""
+        release = partial(claim.release, self.repo, remote, task)
+        threading.Thread(target=release, name=f"unclaim {task}", daemon=True).start()
 
     def _start(self, action: StartAttempt, snapshot: Snapshot) -> None:
         record = tasks.write(self.repo, action.old, action.new, action.message)

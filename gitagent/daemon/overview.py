@@ -123,7 +123,7 @@ def _rows(repo: Repository, prefix: str) -> Iterator[_Row]:
     for line in repo.git.run("for-each-ref", _FORM, prefix).text.splitlines():
         oid, ref, when, subject = [*line.split(" ", 3), "", ""][:4]
         if when.isdigit():
-            word = subject.partition(":")[0].strip()
+            word = subject.partition(" ")[0].rstrip(":")
             yield _Row(ref, oid, int(when), word in _SETTLED[prefix])
 
 

@@ -7,6 +7,8 @@ things that no record speaks of any more.
 from gitagent.core.task import TaskRecord, TaskState
 from gitagent.daemon.read import SUBMISSIONS
 from gitagent.daemon.tasks import read
+from gitagent.errors import Busy, GitError
+from gitagent.git.advance import settle
 from gitagent.git.locks import remove_dead
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
@@ -18,9 +20,14 @@ from gitagent.worker import attempt as worker
 
 
 def locks(repo: Repository) -> None:
-    """Remove the lock files of git processes that are dead."""
+    """Remove what dead git processes left: locks on refs, half of an advance."""
     for lock in remove_dead(repo.common_dir):
         log("gitagent", f"removed {lock}: its owner is dead")
+    try:
+        settle(repo)
+    except (Busy, GitError) as error:
+        # The next advance does the same before anything else.
+        log("gitagent", error.line())
 
 
 def leftovers(repo: Repository) -> None:
