@@ -81,7 +81,7 @@ class Found:
     name: str  # what to call the check if there are several
     run: str
     because: str  # what it was told from, as a clause
-    programs: tuple[str, ...]  # names of the programs that it calls
+    programs: tuple[str, ...]  # that it calls, or may call; the first is itself
 
 
 def commands(files: Files, tools: Tools) -> tuple[Found, ...]:
@@ -110,7 +110,7 @@ def _python(files: Files, tools: Tools) -> Found | None:
     because = _says_pytest(files)
     if because:
         python = tools.python("pytest")
-        return Found("python", f"{python} -m pytest -q", because, (python, "pytest"))
+        return Found("python", f"{python} -m pytest -q", because, (python,))
     tests = [name for name in files.names("tests") if _TEST_FILE.match(name)]
     if not tests:
         return None

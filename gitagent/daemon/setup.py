@@ -91,7 +91,7 @@ def plan(repo: Repository, objects: Objects, wanted: str | None = None) -> Plan 
         found=found,
         kept=tuple(sorted(there)),
         agents=tools.agents(),
-        missing=tools.missing(tuple(name for f in found for name in f.programs)),
+        missing=tools.missing(tuple(each.programs[0] for each in found)),
     )
 
 
