@@ -133,7 +133,7 @@ def _stop_writing() -> None:
 )
 @click.pass_context
 def cli(ctx: click.Context, folder: Path) -> None:
-    r"""Coding agents on a real Git repository; nothing lands past its checks.
+    """Coding agents on a real Git repository; nothing lands past its checks.
 
     \b
     A first time:

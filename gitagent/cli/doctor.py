@@ -13,7 +13,7 @@ from gitagent.daemon.doctor import Verdict, examine
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.pass_obj
 def command(here: Here, as_json: bool) -> None:  # noqa: FBT001 - click's way
-    r"""Look at this machine and this repository, and say what does not hold.
+    """Look at this machine and this repository, and say what does not hold.
 
     The exit code is 1 if something keeps gitagent from working.
 

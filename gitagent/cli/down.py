@@ -10,7 +10,7 @@ from gitagent.daemon import service
 @click.command(name="down")
 @click.pass_obj
 def command(here: Here) -> None:
-    r"""Stop the daemon and its workers, and wait until they are gone.
+    """Stop the daemon and its workers, and wait until they are gone.
 
     What the workers did is kept; the next daemon goes on from there.
 

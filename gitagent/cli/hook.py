@@ -15,7 +15,7 @@ from gitagent.git import packet
 @click.argument("name")
 @click.pass_obj
 def command(here: Here, name: str) -> None:
-    r"""Do the work of the Git hook NAME, called by Git.
+    """Do the work of the Git hook NAME, called by Git.
 
     \b
     Example:

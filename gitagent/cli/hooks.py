@@ -9,7 +9,7 @@ from gitagent.daemon import hooks
 
 @click.group(name="hooks", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    r"""Install or uninstall the Git hooks of a repository that others push to.
+    """Install or uninstall the Git hooks of a repository that others push to.
 
     With them a push to refs/heads/land/<name> is answered with the submission's id at
     once, and so is one to refs/for/<target>, which makes no branch. `gitagent init`
@@ -24,7 +24,7 @@ def command() -> None:
 @command.command(name="install")
 @click.pass_obj
 def install(here: Here) -> None:
-    r"""Install the hooks beside those that are there, which go on to run.
+    """Install the hooks; those that are there go on to run.
 
     It sets receive.procReceiveRefs and receive.advertisePushOptions if they are unset.
 
@@ -45,7 +45,7 @@ def install(here: Here) -> None:
 @command.command(name="uninstall")
 @click.pass_obj
 def uninstall(here: Here) -> None:
-    r"""Take the hooks away and put back, byte for byte, what was there before.
+    """Take the hooks away and put back what was there before.
 
     \b
     Example:

@@ -28,7 +28,7 @@ from gitagent.host import sandbox
 )
 @click.pass_obj
 def command(here: Here, target: str | None, no_check: bool) -> None:  # noqa: FBT001
-    r"""Set gitagent up: write .agent/ and commit it on the target.
+    """Set gitagent up: write .agent/ and commit it on the target.
 
     It proposes the project's own tests as the first check and runs them once on the
     target, in the sandbox. Nothing but .agent/ is changed, and what is there stays;

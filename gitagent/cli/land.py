@@ -19,7 +19,7 @@ from gitagent.daemon import entry, follow
 )
 @click.pass_obj
 def command(here: Here, what: str | None, divergence: str | None) -> None:
-    r"""Hand work to the lander and stay until it has landed or is rejected.
+    """Hand work to the lander and stay until it has landed or is rejected.
 
     BRANCH is what is checked out if nothing is named. ID is a submission, or a task
     whose file says `land = "manual"`. Without a daemon the checks run here. The exit

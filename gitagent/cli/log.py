@@ -18,7 +18,7 @@ from gitagent.daemon.landings import Landing, landings
 )
 @click.pass_obj
 def command(here: Here, as_json: bool, count: int | None) -> None:  # noqa: FBT001
-    r"""List the landings, newest first: time, submission, title, author, checks.
+    """List the landings, newest first: time, submission, title, author, checks.
 
     It is read from the trailers of the target's commits; plain Git shows the same with
     `git log --first-parent`.

@@ -28,7 +28,7 @@ def command(
     follow: bool,  # noqa: FBT001 - click's way
     number: int | None,
 ) -> None:
-    r"""Show the output of a task's attempt, or of the checks of a submission.
+    """Show the output of a task's attempt, or of the checks of a submission.
 
     ID is a task or a submission. What runs is shown as far as it has come; with -f it
     goes on until the attempt has ended or the submission is settled. On a terminal

@@ -23,7 +23,7 @@ def command(
     as_json: bool,  # noqa: FBT001 - click's way
     everything: bool,  # noqa: FBT001 - click's way
 ) -> None:
-    r"""Show what runs, what waits for whom, and what ended.
+    """Show what runs, what waits for whom, and what ended.
 
     With ID, the story of one task or submission. Without --all, --json lists all that
     is open and the newest 100 settled tasks and submissions.

@@ -31,7 +31,7 @@ def command(
     request_id: str | None,
     wait: bool,  # noqa: FBT001 - click's way
 ) -> None:
-    r"""Hand BRANCH to the lander and print the submission's id.
+    """Hand BRANCH to the lander and print the submission's id.
 
     Without BRANCH it is what is checked out. Handing the same commit over again gives
     the same submission. With --wait the exit code is 0 when it landed and 1 when not.

@@ -11,7 +11,7 @@ from gitagent.cli.here import Here
 
 @click.group(name="task", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    r"""Add, list, show, stop and retry tasks.
+    """Add, list, show, stop and retry tasks.
 
     A task is the file .agent/tasks/<id>.md on the target. Editing it amends the task,
     deleting it cancels the task; these commands spare you a commit.
@@ -45,7 +45,7 @@ def add(
     priority: int | None,
     agent: str | None,
 ) -> None:
-    r"""Commit the file of a new task on the target.
+    """Commit the file of a new task on the target.
 
     Your checkout follows, and whatever else you have changed in it stays as it is.
 
@@ -73,7 +73,7 @@ def add(
 @click.option("--all", "everything", is_flag=True, help="Show all that is settled too.")
 @click.pass_obj
 def list_(here: Here, as_json: bool, everything: bool) -> None:  # noqa: FBT001
-    r"""List the tasks: open ones first, then what has ended.
+    """List the tasks: open ones first, then what has ended.
 
     \b
     Example:
@@ -100,7 +100,7 @@ def list_(here: Here, as_json: bool, everything: bool) -> None:  # noqa: FBT001
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.pass_obj
 def show(here: Here, task: str, as_json: bool) -> None:  # noqa: FBT001 - click's way
-    r"""Show one task: its state, its attempts, its story, and its text.
+    """Show one task: its state, its attempts, its story, and its text.
 
     \b
     Example:
@@ -118,7 +118,7 @@ def show(here: Here, task: str, as_json: bool) -> None:  # noqa: FBT001 - click'
 @click.argument("task")
 @click.pass_obj
 def stop(here: Here, task: str) -> None:
-    r"""Stop a task; what its worker has done is kept.
+    """Stop a task; what its worker has done is kept.
 
     \b
     Example:
@@ -131,7 +131,7 @@ def stop(here: Here, task: str) -> None:
 @click.argument("task")
 @click.pass_obj
 def retry(here: Here, task: str) -> None:
-    r"""Try a task again that failed, was refused or was stopped.
+    """Try a task again that failed, was refused or was stopped.
 
     \b
     Example:

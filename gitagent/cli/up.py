@@ -11,7 +11,7 @@ from gitagent.cli.here import Here
 @click.option("--detach", is_flag=True, help="Start it in the background and return.")
 @click.pass_obj
 def command(here: Here, detach: bool) -> None:  # noqa: FBT001 - click's way
-    r"""Start the daemon, which runs tasks and lands submissions.
+    """Start the daemon, which runs tasks and lands submissions.
 
     In the foreground it logs what it does and ends with ^C. A daemon that runs
     already is no failure. With --detach it returns once everything was read for the

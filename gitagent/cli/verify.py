@@ -16,7 +16,7 @@ from gitagent.lander.verify import verify
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_obj
 def command(here: Here, as_json: bool) -> None:  # noqa: FBT001 - click's way
-    r"""Prove the landed history from its records, believing nobody's word.
+    """Prove the landed history from its records, believing nobody's word.
 
     Every commit on the target since `gitagent init` has to be a landing that its
     record and its receipts bear out, or a change of tasks. The exit code is 1 if

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,17 @@ def test_every_command_has_help_with_an_example():
     ]
 
     assert [] == without
+
+
+def test_an_example_stands_in_its_help_on_lines_of_its_own():
+    folded = [
+        name
+        for name, found in commands()
+        for shown in [found.get_help(click.Context(found, info_name=name))]
+        if "\\b" in shown or not re.search(r"^ *Examples?:$", shown, re.MULTILINE)
+    ]
+
+    assert [] == folded
 
 
 def test_every_option_has_help():
