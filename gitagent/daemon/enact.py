@@ -29,7 +29,7 @@ from gitagent.core.action import (
 from gitagent.core.agent import SHELL, Agent
 from gitagent.core.queue import RACES
 from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
-from gitagent.core.submission import Submission
+from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import archive, crash, notify, tasks
 from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
@@ -181,7 +181,8 @@ class Enactor:
     def _write_submission(self, action: WriteSubmission, snapshot: Snapshot) -> None:
         old, new = action.old, action.new
         submit.write(self.repo, old, new, action.message)
-        log(new.id, action.message)
+        if new.state is not SubmissionState.CHECKING:
+            log(new.id, action.message)
         if new.settled:
             self.live.candidates.pop(new.id, None)
             submit.unpin(self.repo, new)
@@ -246,7 +247,6 @@ class Enactor:
             return
         self.live.held.pop(submission.id, None)
         self.live.races.pop(submission.id, None)
-        log(submission.id, f"the target is at {result.commit[:12]}")
 
     def _move_done(
         self, record: TaskRecord, snapshot: Snapshot, objects: Objects, now: Moment
