@@ -132,13 +132,17 @@ def _due(key: str, snapshot: Snapshot, now: Moment) -> bool:
 def _anew(
     task: TaskFile, record: TaskRecord, snapshot: Snapshot, now: Moment, busy: int
 ) -> Iterator[Action]:
-    """Start over with the file as it is now, from the work so far."""
+    """Start over with the file as it is now, from the work so far.
+
+    A retry of the same task is told what went wrong before.
+    """
+    same = record.request == "retry" and record.blob == task.blob
     fresh = replace(
         record,
         blob=task.blob,
         title=task.title,
         failures=0,
-        feedback="",
+        feedback=record.feedback if same else "",
         request=None,
         submission=None,
     )

@@ -249,6 +249,24 @@ def test_retry_of_a_failed_task_starts_over():
     assert (state(world), world.records["a"].failures) == (TaskState.RUNNING, 0)
 
 
+def test_a_retry_is_told_what_went_wrong_and_an_amended_task_is_not():
+    for blob, told in (("b1", True), ("b2", False)):
+        world = World()
+        world.add_task("a", blob="b1")
+        world.settle()
+        world.end("a", Outcome.OK, tip="w1")
+        world.conflicting.add("w1")
+        world.settle()
+        failed = world.records["a"]
+        world.add_task("a", blob=blob)
+        world.records["a"] = replace(failed, request="retry")
+        world.settle()
+
+        assert failed.state is TaskState.FAILED
+        assert state(world) is TaskState.RUNNING
+        assert told is ("conflicts with the target" in world.records["a"].feedback)
+
+
 def test_manual_landing_waits_for_a_person_with_its_branch():
     world = World()
     world.add_task("a", land=Land.MANUAL)
