@@ -87,7 +87,12 @@ def direct(
         audit.resume(
             objects, Memory(known["tip"], known["begun"], tuple(known["found"]))
         )
-    found = audit.direct(objects, commit, _Lazily(objects, submissions))
+    if audit.memory is not None:
+        found = audit.direct(objects, commit, _Lazily(objects, submissions))
+    else:
+        # Over a whole history libgit2 makes up for the time that it takes to load.
+        with repo.objects() as whole:
+            found = audit.direct(whole, commit, _Lazily(whole, submissions))
     if audit.memory is not None:
         _remember(repo, "audit", asdict(audit.memory))
     return found

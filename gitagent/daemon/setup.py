@@ -67,9 +67,15 @@ def plan(repo: Repository, objects: Objects, wanted: str | None = None) -> Plan 
     refs = objects.refs(HEADS)
     target = find_target(repo, objects, refs, wanted)
     base = refs.get(target)
-    if base is not None and objects.path(base, CONFIG) is not None:
-        entry = objects.path(base, CONFIG)
-        settings_file.parse(objects.blob(entry.oid) if entry else b"")
+    entry = objects.path(base, CONFIG) if base is not None else None
+    if entry is not None:
+        settings = settings_file.parse(objects.blob(entry.oid))
+        if settings.target_ref != target:
+            raise UserError(
+                f"{CONFIG} on {target.removeprefix(HEADS)} names the target "
+                f"{settings.target}",
+                "correct `target` in it, or make that branch",
+            )
         return Ready(target)
     checkout = _checkout(repo, target)
     tools = Tools(checkout or repo.worktree)
