@@ -80,8 +80,9 @@ def plan(repo: Repository, objects: Objects, wanted: str | None = None) -> Plan 
     checkout = _checkout(repo, target)
     tools = Tools(checkout or repo.worktree)
     files = FolderFiles(checkout) if base is None else CommitFiles(objects, base)
-    found = commands(files, tools)
-    config = _own_config(checkout) or _proposal(target, found, tools)
+    own = _own_config(checkout)
+    found = () if own else commands(files, tools)
+    config = own or _proposal(target, found, tools)
     there = set(_there(objects, base, checkout))
     new = {CONFIG: config, **dict(_templates())}
     return Plan(

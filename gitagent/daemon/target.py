@@ -1,7 +1,9 @@
 """Which ref is the target, and which settings are in force on it.
 
 The settings lie on the branch that they name as target, so one is found by the other:
-the branch that HEAD is on is asked first, then every other.
+main and master are asked first, then what HEAD is at, then every other branch. Where
+the settings of a branch and of the one that they name disagree, neither counts: an old
+branch must not bring back a target that was given up.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +23,9 @@ def find_target(objects: Objects, refs: Mapping[str, str]) -> str | None:
     """Return the full name of the target ref, or None if no branch names one."""
     for ref in _branches(objects, refs):
         named = _named_target(objects, refs[ref])
-        if named in refs:
+        if named is None or named not in refs:
+            continue
+        if named == ref or _named_target(objects, refs[named]) in {named, None}:
             return named
     return None
 
@@ -29,9 +33,17 @@ def find_target(objects: Objects, refs: Mapping[str, str]) -> str | None:
 def require_target(objects: Objects, refs: Mapping[str, str]) -> str:
     """Return the target ref. Raises UserError when the repository has none."""
     target = find_target(objects, refs)
-    if target is None:
-        raise UserError(f"no branch here has {CONFIG}", "run: gitagent init")
-    return target
+    if target is not None:
+        return target
+    for ref in _branches(objects, refs):
+        named = (_named_target(objects, refs[ref]) or "").removeprefix(HEADS)
+        if named:
+            raise UserError(
+                f"{CONFIG} on {ref.removeprefix(HEADS)} names the target {named}, and"
+                " there is no such branch",
+                f"make it: git branch {named}, or correct `target`",
+            )
+    raise UserError(f"no branch here has {CONFIG}", "run: gitagent init")
 
 
 def _branches(objects: Objects, refs: Mapping[str, str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ is judged in `settings_rules`; whether this release can do it, elsewhere.
 """
 
 import json
+import re
 import tomllib
 from dataclasses import is_dataclass
 from functools import cache
@@ -27,6 +28,7 @@ __all__ = ["PATH", "parse", "peek_target", "seconds"]
 PATH = ".agent/config.toml"
 
 _MISSING = "is missing"
+_TARGET = re.compile(r"""^\s*target\s*=\s*(["'])(.+?)\1""", re.MULTILINE)
 _EXPECTED = {
     "string_type": ("a text", 'put it in quotes: {key} = "…"'),
     "int_type": ("a whole number", "write it without quotes and dot: {key} = 2"),
@@ -66,12 +68,16 @@ def parse(data: bytes, path: str = PATH) -> Settings:
 def peek_target(data: bytes) -> str:
     """Return the target that a file names, else the default; never raises.
 
-    For a caller that needs nothing else and has no time to load the whole reader.
+    For a caller that needs nothing else and has no time to load the whole reader. A
+    mistake further down does not hide it: the file still belongs to that target.
     """
+    text = data.decode("utf-8-sig", "replace")
     try:
-        target = tomllib.loads(data.decode("utf-8-sig")).get("target")
+        target = tomllib.loads(text).get("target")
     except (ValueError, RecursionError):
-        target = None
+        top = re.split(r"^\s*\[", text, maxsplit=1, flags=re.MULTILINE)[0]
+        written = _TARGET.search(top)
+        target = written[2] if written else None
     return target if isinstance(target, str) and target else Settings().target
 
 

@@ -110,6 +110,23 @@ def test_settings_that_cannot_be_used_are_exit_2(repo):
     assert "parallel" in answer.err
 
 
+def test_settings_of_a_person_are_committed_and_no_others_proposed(project):
+    project.write(CONFIG, '[[check]]\nname = "own"\nrun = "true"\n')
+    answer = call(project, "init")
+
+    assert 0 == answer.code
+    assert "proposed" not in answer.out
+    assert "trying out own: true" in answer.out
+
+
+def test_settings_that_name_another_target_are_told_with_the_mend(repo):
+    repo.commit({CONFIG: 'target = "gone"\n'})
+    answer = call(repo, "init")
+
+    assert (1, "") == (answer.code, answer.out)
+    assert "names the target gone" in answer.err
+
+
 def test_outside_a_repository_it_says_so(tmp_path):
     answer = call(tmp_path, "init")
 

@@ -39,7 +39,35 @@ def test_settings_that_name_a_missing_branch_are_no_target(repo: Repo):
     assert target(found) is None
     with found.objects() as objects, pytest.raises(UserError) as raised:
         require_target(objects, objects.refs())
+    assert "on main names the target gone" in raised.value.message
+    assert "git branch gone" in raised.value.hint
+
+
+def test_without_settings_anywhere_the_mend_is_to_set_up(repo: Repo):
+    found = discover(repo.path)
+    with found.objects() as objects, pytest.raises(UserError) as raised:
+        require_target(objects, objects.refs())
+
     assert "gitagent init" in raised.value.hint
+
+
+def test_an_old_branch_does_not_bring_back_a_target_that_was_given_up(
+    kept: Repo, repository: Repository
+):
+    kept.branch("agent/old")
+    kept.commit({".agent/config.toml": settings_text(head='target = "agents"')})
+
+    assert target(repository) is None
+    kept.branch("agents")
+    assert target(repository) == "refs/heads/agents"
+
+
+def test_a_mistake_further_down_moves_no_target(repo: Repo):
+    repo.branch("agents")
+    text = settings_text(head='target = "agents"')
+    repo.commit({".agent/config.toml": f"{text}[[check]\n"}, branch="agents")
+
+    assert target(discover(repo.path)) == "refs/heads/agents"
 
 
 def test_broken_settings_leave_the_last_good_ones_in_force(

@@ -215,6 +215,8 @@ def test_faults_of_form_and_of_duration_are_counted_together():
     ("data", "target"),
     [
         (b'target = "dev"\n[lander]\nmod = 1\n', "dev"),
+        (b"target = 'dev'\n[[check]\n", "dev"),
+        (b"[[check]\ntarget = 'dev'\n", "main"),
         (b"", "main"),
         (b"target = 3", "main"),
         (b"not toml", "main"),
