@@ -81,9 +81,10 @@ class StartRun:
 
 @dataclass(frozen=True, slots=True)
 class StopRuns:
-    """Stop every run of a submission; a stopped run leaves no receipt."""
+    """Stop the runs of a submission; a stopped run leaves no receipt."""
 
     submission: str
+    wanted: frozenset[str] = frozenset()  # keys of the runs that go on
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from gitagent.core.admission import agent_of
 from gitagent.core.candidate import Candidate
 from gitagent.core.ident import submission_id
 from gitagent.core.judge import (
+    Judged,
     all_checks,
     failing_output,
     failures,
@@ -222,6 +223,7 @@ def _advance(
         return
     if candidate.contained:
         reason = "Its tip was already part of the target; there was nothing to land."
+        yield StopRuns(submission.id)
         yield _write(
             submission, SubmissionState.LANDED, now, reason, commit=submission.tip
         )
@@ -229,9 +231,11 @@ def _advance(
     task = snapshot.tasks.get(submission.task or "")
     refusal = _refusal(submission, candidate, settings, task, snapshot)
     if refusal:
+        yield StopRuns(submission.id)
         yield _write(submission, SubmissionState.REJECTED, now, refusal, base=base)
         return
     judged = judge(all_checks(settings, submission, task), candidate, snapshot)
+    yield from _stop_stale(submission, judged, snapshot)
     failed = failures(judged, settings, snapshot)
     runs = tuple(missing_runs(submission, candidate, judged, failed))
     if failed and not runs and not any(j.running for j in judged):
@@ -260,6 +264,19 @@ def _advance(
     )
     if new != submission:
         yield _changed(submission, new, now, _progress(new))
+
+
+def _stop_stale(
+    submission: Submission, judged: tuple[Judged, ...], snapshot: Snapshot
+) -> Iterator[Action]:
+    """Stop runs on an earlier candidate: a target that moves must not pile them up."""
+    live = snapshot.live
+    wanted = frozenset(each.key for each in judged)
+    if any(
+        of == submission.id and run not in live.halting and run[0] not in wanted
+        for run, of in live.runs.items()
+    ):
+        yield StopRuns(submission.id, wanted)
 
 
 def _progress(submission: Submission) -> str:

@@ -60,7 +60,10 @@ class Live:
     stopping: frozenset[str] = frozenset()  # of these, the ones told to stop
     pids: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # pid, ticks
     ended: tuple[AttemptEnd, ...] = ()  # not yet accounted for
-    runs: frozenset[tuple[str, int]] = frozenset()  # (check key, run) under way
+    runs: Mapping[tuple[str, int], str] = field(
+        default_factory=dict
+    )  # (check key, run) under way: submission
+    halting: frozenset[tuple[str, int]] = frozenset()  # of these, told to stop
     candidates: Mapping[str, Candidate] = field(default_factory=dict)  # by submission
     waits: Mapping[str, float] = field(default_factory=dict)  # key: not before
     held: Mapping[str, str] = field(

@@ -91,9 +91,9 @@ class Enactor:
                 )
             case StartRun():
                 self._run(action, snapshot)
-            case StopRuns(submission_id):
-                for live_run in self.live.runs.values():
-                    if live_run.submission == submission_id:
+            case StopRuns(submission_id, wanted):
+                for (key, _), live_run in self.live.runs.items():
+                    if live_run.submission == submission_id and key not in wanted:
                         live_run.cancel.set()
             case Land():
                 self._land(action, snapshot, objects, now)
@@ -169,7 +169,7 @@ class Enactor:
             try:
                 return work(order, stop)
             except Exception as error:  # noqa: BLE001 - told, with the place of the log
-                reason = f"gitagent itself failed: {crash.report(self.repo, error)}"
+                reason = f"gitagent itself failed: {self._crash(error)}."
                 failed = replace(
                     attempt, ended=stamp(), outcome=Outcome.FAILED, reason=reason
                 )
@@ -213,7 +213,7 @@ class Enactor:
                 cancel,
             )
         except Exception as error:  # noqa: BLE001 - told, with the place of the log
-            return RunEnd(key, None, error=crash.report(self.repo, error))
+            return RunEnd(key, None, error=self._crash(error))
         return RunEnd(key, None) if ended is None else RunEnd(key, *ended)
 
     def _land(
@@ -273,12 +273,15 @@ class Enactor:
             try:
                 result = push.push(self.repo, remote, ref, commit)
             except Exception as error:  # noqa: BLE001 - told, with the place of the log
-                return PushEnd(ids, crash.report(self.repo, error))
+                return PushEnd(ids, self._crash(error))
             return PushEnd(
                 ids, "" if isinstance(result, push.Pushed) else result.reason
             )
 
         self.live.start("push", work)
+
+    def _crash(self, error: Exception) -> str:
+        return crash.report(error, lambda: self.repo)
 
     def _order(
         self,

@@ -88,7 +88,10 @@ class Live:
             ),
             pids=dict(self.pids),
             ended=tuple(self.ended.values()),
-            runs=frozenset(self.runs),
+            runs={key: run.submission for key, run in self.runs.items()},
+            halting=frozenset(
+                key for key, run in self.runs.items() if run.cancel.is_set()
+            ),
             candidates=dict(self.candidates),
             waits=dict(self.waits),
             held=dict(self.held),

@@ -186,6 +186,26 @@ def test_a_target_that_moves_by_content_is_checked_again():
     assert world.landings == [(by_tip(world, "a").id, "p-other+a")]
 
 
+def test_a_target_that_moves_all_the_time_piles_up_no_runs():
+    world = submitted("a")
+    for name in ("p1", "p2", "p3"):
+        world.move_target(name)
+        world.settle()
+
+    assert running(world) == {("lint", 1), ("unit", 1)}
+    assert {run.candidate.product for run in world.runs.values()} == {"p3+a"}
+
+
+def test_a_run_whose_candidate_came_to_conflict_is_stopped():
+    world = submitted("a")
+    world.conflicting.add("a")
+    world.move_target("p1")
+    world.settle()
+
+    assert by_tip(world, "a").state is SubmissionState.REJECTED
+    assert world.runs == {}
+
+
 def test_a_force_pushed_branch_supersedes_what_it_offered_before():
     world = submitted("a")
     world.offers["refs/heads/land/a"] = "a2"

@@ -92,7 +92,7 @@ class World:
                 attempts=frozenset(self.attempts),
                 stopping=frozenset(self.stops),
                 ended=tuple(self.ended.values()),
-                runs=frozenset(self.runs),
+                runs={key: run.submission for key, run in self.runs.items()},
                 candidates=dict(self.candidates),
                 waits=dict(self.waits),
                 held=dict(self.held),
@@ -137,11 +137,11 @@ class World:
             case act.StartRun():
                 assert (action.key, action.run) not in self.runs
                 self.runs[action.key, action.run] = action
-            case act.StopRuns(submission):
+            case act.StopRuns(submission, wanted):
                 self.runs = {
                     key: run
                     for key, run in self.runs.items()
-                    if run.submission != submission
+                    if run.submission != submission or key[0] in wanted
                 }
             case act.Land(submission, candidate, record):
                 self.land(submission, candidate, record)
