@@ -14,7 +14,7 @@ from gitagent.daemon.setup import HEADS, Plan, Ready
 from gitagent.errors import GitagentError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.host import sandbox
+from gitagent.host import place, sandbox
 
 
 @click.command(name="init")
@@ -101,6 +101,9 @@ def _try_out(repo: Repository, objects: Objects, plan: Plan, commit: str) -> Non
 
     if sandbox.probe() is not None and plan.settings.sandbox.mode == "required":
         say.note("the checks were not tried out: there is no usable sandbox")
+        return
+    if problem := place.cache_problem(repo.common_dir):
+        say.note(f"the checks were not tried out: {problem}")
         return
     name = plan.target.removeprefix(HEADS)
     try:

@@ -208,6 +208,8 @@ def _watching(repo: Repository) -> Iterator[Fact]:
 
 
 def _disk(repo: Repository) -> Iterator[Fact]:
+    if problem := place.cache_problem(repo.common_dir):
+        yield Fact("cache", Verdict.BAD, problem)
     for path in (repo.common_dir, place.cache_root(repo.common_dir)):
         there = path
         while not there.exists():
@@ -234,7 +236,8 @@ def _daemon(repo: Repository) -> Iterator[Fact]:
         yield Fact("daemon", Verdict.NOTE, text)
     gone = [each for each in entries(repo) if each.prunable is not None]
     if gone:
-        text = f"{len(gone)} worktrees are gone; run: git worktree prune"
+        what = "1 worktree is" if len(gone) == 1 else f"{len(gone)} worktrees are"
+        text = f"{what} gone; run: git worktree prune"
         yield Fact("daemon", Verdict.NOTE, text)
 
 

@@ -195,11 +195,14 @@ class Loop:
 
     def _machine(self, settings: Settings | None) -> Machine:
         confined = settings is None or settings.sandbox.mode is SandboxMode.REQUIRED
+        full = place.cache_problem(self.repo.common_dir)
         free = place.free_bytes(place.cache_root(self.repo.common_dir))
+        if full is None and free < LOW_DISK:
+            full = _FULL.format(free // 1024 // 1024)
         return Machine(
             sandbox=sandbox.probe() if confined else None,
             environment=environment(settings) if settings else "",
-            full=None if free >= LOW_DISK else _FULL.format(free // 1024 // 1024),
+            full=full,
             boot=boot.boot_id(),
         )
 

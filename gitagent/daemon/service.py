@@ -17,7 +17,7 @@ from gitagent.daemon.read import Reader
 from gitagent.errors import Busy, GitagentError
 from gitagent.git.repository import Repository
 from gitagent.host import clock, kin, place, process
-from gitagent.host.lock import DaemonLock, holder
+from gitagent.host.lock import DaemonLock, held, holder
 from gitagent.host.log import log
 from gitagent.host.socket import Listener, ask
 from gitagent.host.watch import Watch
@@ -131,7 +131,8 @@ def _tell_ready() -> None:
 
 def up_detached(repo: Repository) -> int:
     """Start a daemon in the background and return once its first read is done."""
-    if ask(socket_path(repo), {"op": "poke"}, ASK_S) is not None:
+    running = ask(socket_path(repo), {"op": "poke"}, ASK_S) is not None
+    if running or (held(repo.common_dir) and holder(repo.common_dir) is None):
         return _already(repo)
     log_path = place.state_dir(repo.common_dir) / "log" / "daemon.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +155,7 @@ def up_detached(repo: Repository) -> int:
     with log_path.open("rb") as lines:
         lines.seek(start)
         last = lines.read().decode(errors="replace").strip().splitlines()
-    reason = last[-1] if last else "no word from it"
+    reason = last[-1].removeprefix("gitagent: ") if last else "no word from it"
     raise GitagentError(f"the daemon did not start: {reason}", f"see {log_path}")
 
 

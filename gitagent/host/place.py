@@ -33,6 +33,22 @@ def free_bytes(path: Path) -> int:
     return facts.f_bavail * facts.f_frsize
 
 
+def cache_problem(common_dir: Path) -> str | None:
+    """Return the sentence why nothing can be kept in `cache_root`, or None."""
+    there = folder = cache_root(common_dir)
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        why = f"{there} is no folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        why = f"{there} cannot be written"
+    else:
+        return None
+    return (
+        f"The cache {folder} cannot be used: {why}; mend that, or set XDG_CACHE_HOME."
+    )
+
+
 def _cache_home() -> Path:
     # A relative value is to be ignored (XDG Base Directory Specification).
     given = os.environ.get("XDG_CACHE_HOME", "")

@@ -75,6 +75,14 @@ def test_a_switched_off_sandbox_is_worth_knowing(repo):
     assert "not confined" in facts(repo, "note")["sandbox"]
 
 
+def test_a_cache_that_cannot_be_used_is_bad(repo, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(repo.write("no-folder", "")))
+    answer = call(repo, "doctor")
+
+    assert 1 == answer.code
+    assert "no-folder is no folder" in answer.out
+
+
 def test_old_locks_are_named_and_fresh_ones_are_not(repo):
     old = repo.common_dir / "refs/heads/main.lock"
     fresh = repo.common_dir / "index.lock"

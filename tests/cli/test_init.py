@@ -49,6 +49,15 @@ def test_a_check_that_fails_is_known_before_the_first_task(repo):
     assert CONFIG in repo.paths()
 
 
+def test_without_a_cache_the_checks_are_not_tried_out(project, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project.write("no-folder", "")))
+    answer = call(project, "init")
+
+    assert 0 == answer.code
+    assert "no-folder is no folder" in answer.err
+    assert CONFIG in project.paths()
+
+
 def test_without_tests_it_says_that_nothing_lands(repo):
     answer = call(repo, "init")
 

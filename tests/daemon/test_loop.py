@@ -142,6 +142,20 @@ def test_a_nearly_full_disk_starts_nothing_and_says_so(
     assert "disk is nearly full" in loop.snapshot.records["t"].reason
 
 
+def test_a_cache_that_cannot_be_used_starts_nothing_and_says_so(
+    kept: Repo, loop: Loop, rest: Rest, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(kept.write("no-folder", "")))
+    kept.add_task("t", "echo x > x.txt")
+    kept.commit({"b.txt": "two\n"}, branch="land/b")
+    rest()
+
+    assert submission(loop).state is SubmissionState.QUEUED
+    assert "no-folder is no folder" in submission(loop).reason
+    assert loop.snapshot.records["t"].state is TaskState.WAITING
+    assert "no-folder is no folder" in loop.snapshot.records["t"].reason
+
+
 def test_settings_that_break_stop_the_queue_and_their_repair_starts_it(
     kept: Repo, loop: Loop, rest: Rest
 ):

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from gitagent.host.place import cache_root, free_bytes, state_dir
+from gitagent.host.place import cache_problem, cache_root, free_bytes, state_dir
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +53,23 @@ def test_free_space_is_told_of_a_place_that_is_not_made_yet(tmp_path):
     found = free_bytes(tmp_path / "a" / "b")
 
     assert abs(found - facts.f_bavail * facts.f_frsize) < 1 << 30
+
+
+def test_a_cache_that_is_not_there_yet_is_no_problem(tmp_path):
+    assert cache_problem(tmp_path / ".git") is None
+
+
+def test_a_file_where_the_cache_should_be_is_one(tmp_path):
+    (tmp_path / "cache").write_text("no folder")
+
+    said = cache_problem(tmp_path / ".git")
+    assert said is not None
+    assert f"{tmp_path / 'cache'} is no folder" in said
+    assert "XDG_CACHE_HOME" in said
+
+
+def test_a_cache_that_cannot_be_written_is_one(tmp_path, monkeypatch):
+    # Not even root can make a folder there; a mode would not keep it from that.
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/sys")
+
+    assert "cannot be written" in (cache_problem(tmp_path / ".git") or "")
