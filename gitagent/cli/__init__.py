@@ -85,9 +85,10 @@ class Commands(click.Group):
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug
-            from gitagent.cli.crash import report  # noqa: PLC0415 - only for bugs
+            from gitagent.daemon.crash import report  # noqa: PLC0415 - only for bugs
 
-            _complain(report(error, ctx.obj or Here(ctx.params["folder"])))
+            here = ctx.obj or Here(ctx.params["folder"])
+            _complain(report(error, lambda: here.repository))
             raise click.exceptions.Exit(_BUG) from None
         return code
 

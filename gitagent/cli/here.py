@@ -1,4 +1,4 @@
-"""Where a command was called, and what all commands open and print the same way."""
+"""Where a command was called: the folder, and the repository around it."""
 
 from dataclasses import dataclass
 from pathlib import Path

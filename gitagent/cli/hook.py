@@ -50,9 +50,9 @@ def _proc_receive(here: Here) -> None:
 
         lines = list(answers(here.repository, push, say.note))
     except Exception as error:  # noqa: BLE001 - the protocol needs its answer
-        from gitagent.cli.crash import report  # noqa: PLC0415
+        from gitagent.daemon.crash import report  # noqa: PLC0415
 
-        say.note(report(error, here))
+        say.note(report(error, lambda: here.repository))
         lines = [f"ng {each.ref} gitagent failed; see above" for each in push.refs]
     _poke(here, told=any(line.startswith("ok ") for line in lines))
     packet.write_answer(answer, lines)

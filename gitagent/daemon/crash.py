@@ -1,22 +1,50 @@
-"""What is left of an error that is ours: a file that can be sent to us."""
+"""What is left of an error that is ours: a log that can be pasted into a report."""
 
+import os
 import platform
+import sys
+import tempfile
 import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from gitagent import __version__
 from gitagent.git.repository import Repository
-from gitagent.host import clock, place
+from gitagent.host.clock import stamp_us
+from gitagent.host.place import state_dir
 
 
-def report(repo: Repository, error: BaseException) -> str:
-    """Write versions and traceback to a file; return one line that names it."""
-    folder = place.state_dir(repo.common_dir) / "log"
-    text = "".join(traceback.format_exception(error))
-    head = f"gitagent {__version__}, Python {platform.python_version()}\n"
-    path = folder / f"crash-{clock.stamp_us().replace(':', '')}.log"
-    try:
+def report(error: BaseException, find: Callable[[], Repository]) -> str:
+    """Write versions, command line and traceback to a log; return a line that names it.
+
+    The log is in the repository, or in a new file of its own: what finds the
+    repository may be where the bug is.
+    """
+    text = "".join(
+        (
+            f"gitagent {__version__}, Python {platform.python_version()}, ",
+            f"{platform.platform()}\n",
+            f"{stamp_us()} {sys.argv[1:]}\n\n",
+            *traceback.format_exception(error),
+        )
+    )
+    what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    return f"this is a bug ({what[:200]}); its log is {_write(text, find)}"
+
+
+def _write(text: str, find: Callable[[], Repository]) -> Path | str:
+    name = f"crash-{stamp_us().replace(':', '')}-{os.getpid()}.log"
+    with suppress(Exception):
+        folder = state_dir(find().common_dir) / "log"
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(head + text)
-    except OSError:
-        return f"{type(error).__name__}: {error}; its log could not be written"
-    return f"{type(error).__name__}: {error}; see {path}"
+        path = folder / name
+        path.write_text(text, encoding="utf-8", errors="replace")
+        return path
+    try:
+        handle, made = tempfile.mkstemp(prefix="gitagent-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as full:
+        return f"lost ({full.strerror})"
+    return made
