@@ -283,9 +283,6 @@ class Enactor:
     def _crash(self, error: Exception) -> str:
         return crash.report(error, lambda: self.repo)
 
-    def _crash(self, error: Exception) -> str:
-        return crash.report(error, lambda: self.repo)
-
     def _order(
         self,
         record: TaskRecord,
