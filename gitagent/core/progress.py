@@ -16,12 +16,11 @@ from gitagent.core.action import (
     StopAttempt,
     Submit,
     WriteTask,
-    told,
 )
 from gitagent.core.admission import Never, Ready, Wait, admit, agent_of
-from gitagent.core.ident import submission_id
+from gitagent.core.ending import GONE, account, changed, failed, step, submission_of
 from gitagent.core.settings import Settings
-from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
+from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import (
     Attempt,
@@ -31,8 +30,6 @@ from gitagent.core.task import (
     TaskRecord,
     TaskState,
 )
-
-_GONE = ""  # the blob of a task whose file was deleted: whatever comes back is new
 
 
 def decide_tasks(snapshot: Snapshot, now: Moment) -> list[Action]:
@@ -69,14 +66,14 @@ def _without_file(
         yield from _follow(record, submission, snapshot, now)
     elif not _moved(record, submission, snapshot):
         reason = "Its task file was deleted."
-        yield _write(record, TaskState.STOPPED, now, reason, blob=_GONE, request=None)
+        yield step(record, TaskState.STOPPED, now, reason, blob=GONE, request=None)
 
 
 def _moved(
     record: TaskRecord, submission: Submission | None, snapshot: Snapshot
 ) -> bool:
     """Whether the file is gone because the task ended, or was known to be gone."""
-    if record.id in snapshot.finished or record.blob == _GONE:
+    if record.id in snapshot.finished or record.blob == GONE:
         return True
     if record.state in {TaskState.LANDED, TaskState.DONE}:
         return True
@@ -102,7 +99,7 @@ def _with_file(
         state, reason = record.state, record.reason
         if record.request == "stop" and not record.settled:
             state, reason = TaskState.STOPPED, "A person stopped it."
-        yield _write(record, state, now, reason, request=None)
+        yield step(record, state, now, reason, request=None)
     elif record.state is TaskState.WAITING:
         yield from _start(task, record, snapshot, now, busy)
     elif record.state is TaskState.DONE and _due(f"done {task.id}", snapshot, now):
@@ -169,10 +166,10 @@ def _start(
         case Wait(reason):
             new = replace(base, state=TaskState.WAITING, reason=reason)
             if old is None or new != replace(old, since=new.since, oid=new.oid):
-                yield _changed(old, new, now, f"waits: {reason}")
+                yield changed(old, new, now, f"waits: {reason}")
         case Never(reason):
             new = replace(base, state=TaskState.REFUSED, reason=reason)
-            yield _changed(old, new, now, f"refused: {reason}")
+            yield changed(old, new, now, f"refused: {reason}")
         case Ready(agent):
             commit = snapshot.target.commit
             if commit is None or not _due(f"task {task.id}", snapshot, now):
@@ -227,84 +224,6 @@ def _with_pid(record: TaskRecord, snapshot: Snapshot) -> TaskRecord | None:
     return replace(record, attempts=(*record.attempts[:-1], newest))
 
 
-def account(
-    record: TaskRecord,
-    ended: AttemptEnd,
-    task: TaskFile | None,
-    settings: Settings | None,
-    now: Moment,
-) -> WriteTask:
-    """Turn the end of an attempt into the one record that settles it."""
-    attempt = ended.attempt
-    done = replace(
-        record,
-        attempts=tuple(
-            attempt if a.number == attempt.number else a for a in record.attempts
-        ),
-        tip=attempt.tip or record.tip,
-        request=None,
-    )
-    number = f"Attempt {attempt.number}"
-    if task is None:
-        reason = "Its task file was deleted."
-        return _write(record, TaskState.STOPPED, now, reason, base=done, blob=_GONE)
-    if task.blob != record.blob:
-        reason = f"The task was amended; {number.lower()} ended as {attempt.outcome}."
-        base = replace(done, blob=task.blob, title=task.title, failures=0, feedback="")
-        return _write(record, TaskState.WAITING, now, reason, base=base)
-    match attempt.outcome:
-        case Outcome.OK | Outcome.NOTHING if ended.changed:
-            sub = submission_id(attempt.tip, record.id, record.blob)
-            manual = task.land is Land.MANUAL
-            reason = (
-                f"Waits for a person: gitagent land {record.id}"
-                if manual
-                else f"The lander owes an answer to submission {sub}."
-            )
-            base = replace(done, submission=sub)
-            return _write(record, TaskState.SUBMITTED, now, reason, base=base)
-        case Outcome.OK | Outcome.NOTHING:
-            reason = attempt.summary or f"{number} ended well and changed nothing."
-            return _write(record, TaskState.DONE, now, reason, base=done)
-        case Outcome.STOPPED:
-            return _write(
-                record, TaskState.STOPPED, now, "A person stopped it.", base=done
-            )
-        case Outcome.REFUSED:
-            return _write(record, TaskState.REFUSED, now, attempt.reason, base=done)
-        case Outcome.INTERRUPTED | Outcome.AMENDED | Outcome.CLAIMED:
-            reason = attempt.reason or f"{number} was {attempt.outcome}; it goes on."
-            return _write(record, TaskState.WAITING, now, reason, base=done)
-        case Outcome.BLOCKED:
-            reason = f"The agent is blocked: {attempt.reason}"
-            return _write(record, TaskState.FAILED, now, reason, base=done)
-        case _:
-            return _failure(
-                record, done, task, settings, now, attempt.reason, ended.output
-            )
-
-
-def _failure(
-    record: TaskRecord,
-    base: TaskRecord,
-    task: TaskFile,
-    settings: Settings | None,
-    now: Moment,
-    reason: str,
-    feedback: str,
-) -> WriteTask:
-    """Try again with the failing output, or give up when no attempt is left."""
-    retries = task.retries
-    if retries is None:
-        retries = settings.worker.retries if settings else 0
-    failures = base.failures + 1
-    base = replace(base, failures=failures, feedback=feedback)
-    if failures <= retries:
-        reason = f"{reason} Another attempt follows ({failures} of {retries})."
-        return _write(record, TaskState.WAITING, now, reason, base=base)
-    return _write(record, TaskState.FAILED, now, reason, base=base)
-
-
 def _submitted(
     record: TaskRecord, task: TaskFile, snapshot: Snapshot, now: Moment
 ) -> Iterator[Action]:
@@ -314,26 +233,11 @@ def _submitted(
         yield from _follow(record, submission, snapshot, now)
     elif record.request == "stop":
         if submission is None or submission.id not in snapshot.landed:
-            yield _write(
+            yield step(
                 record, TaskState.STOPPED, now, "A person stopped it.", request=None
             )
     elif submission is None and task.land is Land.AUTO and attempt and record.tip:
-        yield Submit(
-            Submission(
-                id=submission_id(record.tip, record.id, record.blob),
-                tip=record.tip,
-                state=SubmissionState.QUEUED,
-                created=now.precise,
-                since=now.stamp,
-                branch=record.branch,
-                task=record.id,
-                task_blob=record.blob,
-                submitter=worker_identity(record.agent),
-                priority=task.priority,
-                divergence=attempt.divergence or None,
-                commands=attempt.commands,
-            )
-        )
+        yield Submit(submission_of(record, attempt, task.priority, now))
 
 
 def _follow(
@@ -343,12 +247,12 @@ def _follow(
     match submission.state:
         case SubmissionState.LANDED if record.state is TaskState.SUBMITTED:
             reason = f"Landed as {(submission.commit or '')[:12]}."
-            yield _write(record, TaskState.LANDED, now, reason, request=None)
+            yield step(record, TaskState.LANDED, now, reason, request=None)
         case SubmissionState.REJECTED:
             task = snapshot.tasks.get(record.id)
             if task is not None:
                 why = submission.reason or "Its submission was rejected."
-                yield _failure(
+                yield failed(
                     record,
                     record,
                     task,
@@ -359,14 +263,9 @@ def _follow(
                 )
         case SubmissionState.WITHDRAWN:
             reason = submission.reason or "Its submission was withdrawn."
-            yield _write(record, TaskState.STOPPED, now, reason, request=None)
+            yield step(record, TaskState.STOPPED, now, reason, request=None)
         case _:
             return
-
-
-def worker_identity(agent: str) -> str:
-    """Return the author of what an agent commits, as "Name <email>"."""
-    return f"{agent} (gitagent) <{agent}@gitagent.invalid>"
 
 
 def _submission(record: TaskRecord, snapshot: Snapshot) -> Submission | None:
@@ -376,24 +275,3 @@ def _submission(record: TaskRecord, snapshot: Snapshot) -> Submission | None:
 def _branch(settings: Settings | None, task_id: str) -> str:
     pattern = settings.worker.branch if settings else "agent/{task}"
     return f"refs/heads/{pattern.replace('{task}', task_id)}"
-
-
-def _write(
-    old: TaskRecord,
-    state: TaskState,
-    now: Moment,
-    reason: str | None,
-    *,
-    base: TaskRecord | None = None,
-    **fields: str | None,
-) -> WriteTask:
-    new = replace(base or old, state=state, reason=reason, **fields)  # type: ignore[arg-type]
-    return _changed(old, new, now, told(state, reason))
-
-
-def _changed(
-    old: TaskRecord | None, new: TaskRecord, now: Moment, message: str
-) -> WriteTask:
-    if old is None or old.state is not new.state:
-        new = replace(new, since=now.stamp)
-    return WriteTask(old, new, message)

@@ -6,17 +6,18 @@ Handing the same over again gives the same submission, whichever way it came.
 import re
 from dataclasses import dataclass
 
-from gitagent.core.ident import is_oid, submission_id
-from gitagent.core.progress import worker_identity
-from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.ending import submission_of
+from gitagent.core.ident import is_oid
+from gitagent.core.submission import Submission
 from gitagent.core.task import TaskFile, TaskRecord, TaskState
 from gitagent.daemon import remembered, tasks
+from gitagent.daemon.moment import moment
 from gitagent.daemon.overview import open_submissions
 from gitagent.errors import ConfigError, GitagentError, UserError
 from gitagent.files import taskfile
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.host import clock, place
+from gitagent.host import place
 from gitagent.host.socket import ask
 from gitagent.lander import submit
 
@@ -133,25 +134,8 @@ def submit_task(repo: Repository, objects: Objects, record: TaskRecord) -> Enter
     file = _file(objects, commit, record.id)
     if file is None or file.blob != record.blob:
         raise UserError(f"task {record.id} was amended; a new attempt comes first")
-    now = clock.now()
-    return _enter(
-        repo,
-        objects,
-        Submission(
-            id=submission_id(record.tip, record.id, record.blob),
-            tip=record.tip,
-            state=SubmissionState.QUEUED,
-            created=clock.stamp_us(now),
-            since=clock.stamp(now),
-            branch=record.branch,
-            task=record.id,
-            task_blob=record.blob,
-            submitter=worker_identity(record.agent),
-            priority=file.priority,
-            divergence=attempt.divergence or None,
-            commands=attempt.commands,
-        ),
-    )
+    work = submission_of(record, attempt, file.priority, moment())
+    return _enter(repo, objects, work)
 
 
 def enter(

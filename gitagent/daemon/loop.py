@@ -24,6 +24,7 @@ from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.snapshot import AttemptEnd, Machine, Moment, Snapshot
 from gitagent.daemon.enact import Enactor
 from gitagent.daemon.live import Live, PushEnd, RunEnd, Started
+from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
 from gitagent.errors import GitagentError, LostRace
 from gitagent.git.checkout import Pool
@@ -42,12 +43,6 @@ _FULL = "The disk is nearly full ({} MiB free); make room."
 ARCHIVE_S = 3600.0
 PUSH_S = (2.0, 60.0)  # first and longest pause before a push is tried again
 SPIN = 50  # turns in a row that did something, before something must be wrong
-
-
-def moment() -> Moment:
-    """Return the time, as a decision is given it."""
-    now = clock.now()
-    return Moment(clock.stamp(now), clock.stamp_us(now), clock.monotonic())
 
 
 @dataclass(slots=True)

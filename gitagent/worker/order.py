@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gitagent.core.agent import Agent
-from gitagent.core.progress import worker_identity
+from gitagent.core.ending import worker_identity
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile
 from gitagent.git.repository import Repository
