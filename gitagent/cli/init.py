@@ -7,10 +7,11 @@ import click
 
 from gitagent.cli import say
 from gitagent.cli.here import Here
+from gitagent.core.layout import HEADS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Check
 from gitagent.daemon import hooks, setup
-from gitagent.daemon.setup import HEADS, Plan, Ready
+from gitagent.daemon.setup import Plan, Ready
 from gitagent.errors import GitagentError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gitagent.core.action import Archive
+from gitagent.core.layout import SUBMISSIONS, TASK_RECORDS
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Push
 
@@ -28,7 +29,7 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
             and task.id not in snapshot.tasks
             and _older(task.since, before)
         ):
-            ref = f"refs/gitagent/tasks/{task.id}"
+            ref = TASK_RECORDS + task.id
             old.setdefault(task.since[:7], []).append((ref, task.oid))
     for submission in snapshot.submissions.values():
         if (
@@ -37,7 +38,7 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
             and submission.push in {None, Push.PUSHED}
             and _older(submission.since, before)
         ):
-            ref = f"refs/gitagent/submissions/{submission.id}"
+            ref = SUBMISSIONS + submission.id
             old.setdefault(submission.since[:7], []).append((ref, submission.oid))
     for month, refs in sorted(old.items()):
         yield Archive(month, tuple(refs[:_BATCH]))

@@ -7,16 +7,10 @@ the target already has, or what a merge drops, is nobody's offence.
 from gitagent.core.agent import Agent
 from gitagent.core.candidate import Candidate, Change, PathChange
 from gitagent.core.glob import matching
+from gitagent.core.layout import DONE, LANDINGS, MEMORY, RECORD_FOLDERS, TASKS
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskFile
-
-TASKS = ".agent/tasks/"
-DONE = ".agent/tasks/done/"
-LANDINGS = ".agent/landings/"
-MEMORY = ".agent/memory/"
-RECORD_FOLDERS = (TASKS, LANDINGS, MEMORY)
-CONFIG = ".agent/config.toml"
 
 _REGULAR = 0o100644
 _GITLINK = 0o160000

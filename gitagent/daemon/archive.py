@@ -8,12 +8,11 @@ record that is in the archive and under its own ref is archived once more.
 import json
 
 from gitagent.core.action import Archive
+from gitagent.core.layout import ARCHIVE
 from gitagent.git.objects import Objects
 from gitagent.git.records import Records
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
-
-ARCHIVE = "refs/gitagent/archive/"
 
 
 def enact(repo: Repository, objects: Objects, action: Archive) -> None:

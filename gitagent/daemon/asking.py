@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gitagent.core.ident import id_problem
+from gitagent.core.layout import DONE, TASKS
 from gitagent.core.task import Refusal
 from gitagent.daemon import entry
 from gitagent.errors import ConfigError, UserError
@@ -12,8 +13,6 @@ from gitagent.git.identity import author
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.lander.tasks import add_task
-
-TASKS = ".agent/tasks/"
 
 
 def ask_for(
@@ -66,7 +65,7 @@ def text_of(repo: Repository, task: str) -> str | None:
     """Return the text of a task's file on the target, open or done; None without."""
     with repo.objects(fast=True) as objects:
         _, commit = entry.find_target(repo, objects)
-        for path in (f"{TASKS}{task}.md", f"{TASKS}done/{task}.md"):
+        for path in (f"{TASKS}{task}.md", f"{DONE}{task}.md"):
             text = _read(objects, commit, path)
             if text is not None:
                 return text

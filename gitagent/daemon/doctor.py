@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from gitagent.core.layout import HEADS
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.daemon import entry, hooks
 from gitagent.daemon.target import SettingsInForce
@@ -132,7 +133,7 @@ def _settings(repo: Repository) -> Iterator[Fact]:
     with repo.objects(fast=True) as objects:
         target, commit = entry.find_target(repo, objects)
         settings, _, problem = SettingsInForce().at(objects, commit)
-    name = target.removeprefix(entry.HEADS)
+    name = target.removeprefix(HEADS)
     if problem is not None:
         yield Fact("settings", Verdict.BAD, problem)
     elif settings is not None:
@@ -150,7 +151,7 @@ def _branches(repo: Repository) -> Iterator[Fact]:
         return
     first = settings.worker.branch.partition("{task}")[0].partition("/")[0]
     with repo.objects(fast=True) as objects:
-        there = first and objects.ref(entry.HEADS + first)
+        there = first and objects.ref(HEADS + first)
     if there:
         text = (
             f"the branch {first} is in the way of {settings.worker.branch}; rename it,"

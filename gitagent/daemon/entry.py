@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gitagent.core.ending import submission_of
 from gitagent.core.ident import is_oid
+from gitagent.core.layout import HEADS, TASKS
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskFile, TaskRecord, TaskState
 from gitagent.daemon import remembered, tasks
@@ -21,7 +22,6 @@ from gitagent.host import place
 from gitagent.host.socket import ask
 from gitagent.lander import submit
 
-HEADS = "refs/heads/"
 SUBMISSION = re.compile(r"s-[0-9a-f]{12}\Z")  # see core.ident.submission_id
 
 _POKE_S = 2.0
@@ -224,7 +224,7 @@ def commit_of(repo: Repository, oid: str) -> str:
 
 
 def _file(objects: Objects, commit: str, task: str) -> TaskFile | None:
-    path = f".agent/tasks/{task}.md"
+    path = f"{TASKS}{task}.md"
     entry = objects.path(commit, path)
     if entry is None:
         return None

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from gitagent.core import submission, task
 from gitagent.core.ident import id_problem
+from gitagent.core.layout import AGENTS, HEADS, SUBMISSIONS, TASK_RECORDS, TASKS
 from gitagent.core.submission import Submission
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import remembered
@@ -26,17 +27,12 @@ from gitagent.host.clock import stamp
 from gitagent.host.lock import held, holder
 
 SETTLED_SHOWN = 100  # tasks, and as many submissions
-TASK_RECORDS = "refs/gitagent/tasks/"
-SUBMISSIONS = "refs/gitagent/submissions/"
 
 _FORM = "--format=%(objectname) %(refname) %(committerdate:unix) %(contents:subject)"
 _SETTLED = {
     TASK_RECORDS: frozenset(map(str, task.SETTLED)),
     SUBMISSIONS: frozenset(map(str, submission.SETTLED)),
 }
-_HEADS = "refs/heads/"
-_TASKS = ".agent/tasks"
-_AGENTS = ".agent/agents"
 _FILE_BYTES = 256 * 1024
 
 _Record = TypeVar("_Record", TaskRecord, Submission)
@@ -70,10 +66,10 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
     there = holder(repo.common_dir)
     rows = [row for prefix in _SETTLED for row in _rows(repo, prefix)]
     with repo.objects(fast=True) as objects:
-        target, commit = remembered.target(repo, objects, objects.refs(_HEADS))
+        target, commit = remembered.target(repo, objects, objects.refs(HEADS))
         named = {
             TASK_RECORDS + entry.name.removesuffix(".md")
-            for entry in folder(objects, commit, _TASKS)
+            for entry in folder(objects, commit, TASKS)
         }
         shown = rows if everything else list(_shown(rows, named))
         tasks, bad_tasks = _load(objects, shown, TASK_RECORDS, record.load_task)
@@ -169,7 +165,7 @@ def _files(
     refused = []
     for path, entry in _entries(objects, commit):
         stem = entry.name.removesuffix(".md")
-        record_of = known.get(stem) if path.startswith(_TASKS) else None
+        record_of = known.get(stem) if path.startswith(TASKS) else None
         if record_of is not None and record_of.blob == entry.oid:
             found[stem] = TaskFile(stem, entry.oid, record_of.title or stem, "")
             continue
@@ -182,10 +178,10 @@ def _files(
 
 
 def _entries(objects: Objects, commit: str) -> Iterator[tuple[str, Entry]]:
-    for top, other in ((_TASKS, "done"), (_AGENTS, "README.md")):
+    for top, other in ((TASKS, "done"), (AGENTS, "README.md")):
         for entry in folder(objects, commit, top):
             if entry.name != other:
-                yield f"{top}/{entry.name}", entry
+                yield top + entry.name, entry
 
 
 def _parse(
@@ -202,7 +198,7 @@ def _parse(
     from gitagent.files import agentfile, taskfile  # noqa: PLC0415
 
     content = objects.blob(entry.oid)
-    if path.startswith(_TASKS):
+    if path.startswith(TASKS):
         return taskfile.parse(stem, entry.oid, content, path)
     agent = agentfile.parse(stem, content, path)
     return agent if isinstance(agent, Refusal) else None

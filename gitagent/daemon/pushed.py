@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gitagent.core.glob import matching
+from gitagent.core.layout import HEADS
 from gitagent.daemon import entry
-from gitagent.daemon.entry import HEADS, Entered, Work
+from gitagent.daemon.entry import Entered, Work
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import GitagentError, UserError
 from gitagent.git.objects import Objects

@@ -11,7 +11,7 @@ from typing import TypeVar
 from gitagent.core.agent import Agent
 from gitagent.core.glob import matching
 from gitagent.core.ident import id_problem
-from gitagent.core.policy import TASKS
+from gitagent.core.layout import AGENTS, SUBMISSIONS, TASK_RECORDS, TASKS
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Live, Machine, Offer, Snapshot, Target
@@ -23,14 +23,12 @@ from gitagent.files import agentfile, record, taskfile
 from gitagent.git import records
 from gitagent.git.objects import BLOB, TREE, Entry, Objects
 from gitagent.git.repository import Repository
+from gitagent.git.tree import folder
 from gitagent.lander import receipts
 from gitagent.lander.audit import Audit
 
 _Record = TypeVar("_Record", TaskRecord, Submission)
 
-TASK_RECORDS = "refs/gitagent/tasks/"
-SUBMISSIONS = "refs/gitagent/submissions/"
-AGENTS = ".agent/agents"
 _FILE_BYTES = 256 * 1024
 
 
@@ -104,7 +102,7 @@ class Reader:
         tasks: dict[str, TaskFile] = {}
         refused: list[Refusal] = []
         finished: frozenset[str] = frozenset()
-        for entry in _folder(objects, commit, TASKS.rstrip("/")):
+        for entry in folder(objects, commit, TASKS):
             if entry.name == "done" and entry.mode == TREE:
                 names = (done.name for done in objects.tree(entry.oid))
                 finished = frozenset(n[:-3] for n in names if n.endswith(".md"))
@@ -121,10 +119,10 @@ class Reader:
     ) -> tuple[dict[str, Agent], list[Refusal]]:
         agents: dict[str, Agent] = {}
         refused: list[Refusal] = []
-        for entry in _folder(objects, commit, AGENTS):
+        for entry in folder(objects, commit, AGENTS):
             if entry.name == "README.md":
                 continue
-            found = self._file(objects, f"{AGENTS}/{entry.name}", entry, _agent)
+            found = self._file(objects, AGENTS + entry.name, entry, _agent)
             if isinstance(found, Agent):
                 agents[found.name] = found
             elif isinstance(found, Refusal):
@@ -230,11 +228,6 @@ def _without(
     """Leave out tasks whose record cannot be read: they would seem never started."""
     gone = {refusal.path.removeprefix(TASK_RECORDS) for refusal in unreadable}
     return {task.id: task for task in tasks.values() if task.id not in gone}
-
-
-def _folder(objects: Objects, commit: str, path: str) -> tuple[Entry, ...]:
-    entry = objects.path(commit, path)
-    return objects.tree(entry.oid) if entry and entry.mode == TREE else ()
 
 
 def _receipts(

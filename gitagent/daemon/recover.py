@@ -4,8 +4,8 @@ Attempts that were under way are the loop's matter (``RecoverAttempt``). Here ar
 things that no record speaks of any more.
 """
 
+from gitagent.core.layout import CANDIDATES, SUBMISSIONS
 from gitagent.core.task import TaskRecord, TaskState
-from gitagent.daemon.read import SUBMISSIONS
 from gitagent.daemon.tasks import read
 from gitagent.errors import Busy, GitError
 from gitagent.git.advance import settle
@@ -15,7 +15,6 @@ from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.host import place
 from gitagent.host.log import log
-from gitagent.lander.submit import CANDIDATES
 from gitagent.worker import attempt as worker
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from gitagent import __version__
+from gitagent.core.layout import CONFIG
 from gitagent.core.submission import Submission
 from gitagent.errors import GitError, UserError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.place import state_dir
 
-_CONFIG = ".agent/config.toml"
 _FIRST = ("refs/heads/main", "refs/heads/master")  # as in daemon.target
 _PARTS = ("target", "settings", "audit")
 
@@ -37,13 +37,13 @@ def target(
     first = next((ref for ref in _FIRST if ref in refs), "")
     known = _recall(repo, "target")
     if first and known.get("ref") == first:
-        entry = objects.path(refs[first], _CONFIG)
+        entry = objects.path(refs[first], CONFIG)
         if entry is not None and entry.oid == known.get("blob"):
             return first, refs[first]
     from gitagent.daemon.target import require_target  # noqa: PLC0415 - see `paused`
 
     found = require_target(objects, refs)
-    entry = objects.path(refs[found], _CONFIG)
+    entry = objects.path(refs[found], CONFIG)
     if entry is not None:
         _remember(repo, "target", {"ref": found, "blob": entry.oid})
     return found, refs[found]
@@ -51,7 +51,7 @@ def target(
 
 def paused(repo: Repository, objects: Objects, ref: str, commit: str) -> str | None:
     """Return why the settings of the target's commit let nothing land, or None."""
-    entry = objects.path(commit, _CONFIG)
+    entry = objects.path(commit, CONFIG)
     blob = entry.oid if entry else ""
     known = _recall(repo, "settings")
     if blob and known.get("blob") == blob:

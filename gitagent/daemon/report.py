@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.submission import CheckLine, Submission
 from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
-from gitagent.daemon.overview import SUBMISSIONS, Overview, in_order
+from gitagent.daemon.overview import Overview, in_order
 
 VERSION: Final = 1
 

@@ -6,10 +6,9 @@ Only paths below ``.agent`` are ever written, and none that is there already.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from gitagent import data
-from gitagent.core.policy import CONFIG
+from gitagent.core.layout import AGENT, CONFIG, HEADS, TASKS
 from gitagent.core.settings import Check, Settings
 from gitagent.daemon import target as in_force
 from gitagent.daemon.detect import (
@@ -30,9 +29,6 @@ from gitagent.git.objects import BLOB, TREE, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import edit, folder
 from gitagent.git.worktree import entries
-
-HEADS: Final = "refs/heads/"
-AGENT: Final = ".agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +222,7 @@ def _own_config(checkout: Path | None) -> bytes | None:
 def _templates() -> Iterator[tuple[str, bytes]]:
     top = data.data_path("templates/agent")
     for path in sorted(top.rglob("*.md")):
-        yield f"{AGENT}/{path.relative_to(top).as_posix()}", path.read_bytes()
+        yield f"{AGENT}{path.relative_to(top).as_posix()}", path.read_bytes()
 
 
 def _there(objects: Objects, base: str | None, checkout: Path | None) -> Iterator[str]:
@@ -241,9 +237,9 @@ def _there(objects: Objects, base: str | None, checkout: Path | None) -> Iterato
 
 def _below(objects: Objects, base: str, path: str) -> Iterator[str]:
     for entry in folder(objects, base, path):
-        inner = f"{path}/{entry.name}"
+        inner = path + entry.name
         if entry.mode == TREE:
-            yield from _below(objects, base, inner)
+            yield from _below(objects, base, f"{inner}/")
         else:
             yield inner
 
@@ -256,7 +252,7 @@ def ignored(repo: Repository, plan: Plan) -> bool:
         "check-ignore",
         "--quiet",
         "--no-index",
-        f"{AGENT}/tasks/a-task.md",
+        f"{TASKS}a-task.md",
         work_tree=plan.checkout,
         git_dir=plan.checkout / ".git",
         user_config=True,

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitagent.core.ident import id_problem
+from gitagent.core.layout import SUBMISSIONS, TASK_RECORDS
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord
-from gitagent.daemon.overview import SUBMISSIONS, TASK_RECORDS
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.git import records

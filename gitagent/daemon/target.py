@@ -8,13 +8,12 @@ branch must not bring back a target that was given up.
 
 from collections.abc import Iterator, Mapping
 
-from gitagent.core.policy import CONFIG
+from gitagent.core.layout import CONFIG, HEADS
 from gitagent.core.settings import Settings
 from gitagent.errors import ConfigError, UserError
 from gitagent.files import settings as settings_file
 from gitagent.git.objects import Objects
 
-HEADS = "refs/heads/"
 _HISTORY = 500  # commits searched for settings that parse
 _FIRST = ("refs/heads/main", "refs/heads/master")
 

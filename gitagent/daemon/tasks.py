@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Literal
 
 from gitagent.core.ident import id_problem
+from gitagent.core.layout import TASK_RECORDS
 from gitagent.core.task import TRANSITIONS, TaskRecord, TaskState
-from gitagent.daemon.read import TASK_RECORDS
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record as codec
 from gitagent.git.objects import Objects

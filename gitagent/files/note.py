@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import tomli_w
 
 from gitagent.core.candidate import PathChange
+from gitagent.core.layout import LANDINGS
 from gitagent.core.submission import CheckLine, Submission
 from gitagent.files import clean
 
@@ -40,7 +41,7 @@ class Landing:
 
 def note_path(submission: str, landed: str) -> str:
     """Return where the note of a landing at ``landed`` (UTC, ISO 8601) is kept."""
-    return f".agent/landings/{landed[:4]}/{landed[5:7]}/{submission}.md"
+    return f"{LANDINGS}{landed[:4]}/{landed[5:7]}/{submission}.md"
 
 
 def note(submission: Submission, landing: Landing) -> str:

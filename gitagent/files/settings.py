@@ -11,6 +11,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+from gitagent.core.layout import CONFIG
 from gitagent.core.settings import Settings
 from gitagent.errors import ConfigError
 from gitagent.files import clean, schema
@@ -23,9 +24,7 @@ from gitagent.files.text import Malformed, decode
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["PATH", "parse", "peek_target", "seconds"]
-
-PATH = ".agent/config.toml"
+__all__ = ["parse", "peek_target", "seconds"]
 
 _MISSING = "is missing"
 _TARGET = re.compile(r"""^\s*target\s*=\s*(["'])(.+?)\1""", re.MULTILINE)
@@ -40,7 +39,7 @@ _EXPECTED = {
 }
 
 
-def parse(data: bytes, path: str = PATH) -> Settings:
+def parse(data: bytes, path: str = CONFIG) -> Settings:
     """Return the settings in a file; what it does not set has its default.
 
     Raises:

@@ -10,13 +10,12 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gitagent.core.layout import CLAIMS
 from gitagent.errors import GitError
 from gitagent.git.command import TIMED_OUT, Done
 from gitagent.git.repository import Repository
 
 TIMEOUT_S = 120.0
-
-_CLAIMS = "refs/gitagent/claims/"
 
 # Reasons that git gives for a ref which was moved there by somebody else.
 _MOVED = re.compile(
@@ -69,7 +68,7 @@ def claim(
 
     Claiming again with the same object is no change.
     """
-    ref = f"{_CLAIMS}{task}"
+    ref = f"{CLAIMS}{task}"
     lease = f"--force-with-lease={ref}:"
     return _push(repo, remote, ref, f"{oid}:{ref}", lease, timeout=timeout)
 
@@ -78,7 +77,7 @@ def unclaim(
     repo: Repository, remote: str, task: str, oid: str, *, timeout: float = TIMEOUT_S
 ) -> Pushed | NotPushed:
     """Give a claim back, if it still is ``oid``; one that is gone is no error."""
-    ref = f"{_CLAIMS}{task}"
+    ref = f"{CLAIMS}{task}"
     lease = f"--force-with-lease={ref}:{oid}"
     result = _push(repo, remote, ref, f":{ref}", lease, timeout=timeout)
     if isinstance(result, NotPushed) and result.refusal is not Refusal.UNREACHABLE:
@@ -91,7 +90,7 @@ def read_claim(
     repo: Repository, remote: str, task: str, *, timeout: float = TIMEOUT_S
 ) -> Claim | NotPushed | None:
     """Return the claim on a task that the remote has; None: there is none."""
-    ref = f"{_CLAIMS}{task}"
+    ref = f"{CLAIMS}{task}"
     if problem := _unknown(repo, remote):
         return problem
     try:

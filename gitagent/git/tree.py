@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gitagent.core.candidate import Change, PathChange
+from gitagent.core.layout import RECORD_FOLDERS
 from gitagent.errors import UserError
 from gitagent.git.objects import BLOB, GITLINK, TREE, Entry, Objects
 
-RECORDS: Final = ("tasks", "landings", "memory")  # folders of .agent; not product
+_RECORDS: Final = frozenset(path.split("/")[1] for path in RECORD_FOLDERS)
 
 PATHS = 1_000_000  # that a walk unfolds before it gives up
 
@@ -29,7 +30,7 @@ def product_tree(objects: Objects, tree: str) -> str:
     if agent is None or agent.mode != TREE:
         return tree
     entries = objects.tree(agent.oid)
-    kept = [entry for entry in entries if entry.name not in RECORDS]
+    kept = [entry for entry in entries if entry.name not in _RECORDS]
     if len(kept) == len(entries):
         return tree
     others = [entry for entry in objects.tree(tree) if entry.name != ".agent"]
@@ -66,7 +67,7 @@ def edit(objects: Objects, tree: str | None, changes: Mapping[str, _Leaf]) -> st
 
 def folder(objects: Objects, treeish: str, path: str) -> tuple[Entry, ...]:
     """Return what a folder of a commit or tree holds; empty if it is not there."""
-    entry = objects.path(treeish, path)
+    entry = objects.path(treeish, path.removesuffix("/"))
     if entry is None or entry.mode != TREE:
         return ()
     return objects.tree(entry.oid)

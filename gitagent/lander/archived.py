@@ -4,13 +4,11 @@ Each step of such a chain names the records that it took in, and keeps them aliv
 """
 
 import json
-from typing import Final
 
+from gitagent.core.layout import ARCHIVE
 from gitagent.errors import GitError, UserError
 from gitagent.git import records
 from gitagent.git.objects import Objects
-
-PREFIX: Final = "refs/gitagent/archive/"
 
 
 class Archived:
@@ -22,7 +20,7 @@ class Archived:
 
     def record(self, objects: Objects, ref: str) -> str | None:
         """Return the record commit that ``ref`` held when it was archived, or None."""
-        for tip in objects.refs(PREFIX).values():
+        for tip in objects.refs(ARCHIVE).values():
             if tip not in self._seen:
                 self._learn(objects, tip)
         return self._records.get(ref)

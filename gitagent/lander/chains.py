@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from gitagent.core.candidate import Change
+from gitagent.core.layout import RECEIPTS
 from gitagent.errors import GitError
 from gitagent.git.objects import TREE, Objects
 from gitagent.git.tree import walk_changes
 from gitagent.lander.proof import Proof
-from gitagent.lander.receipts import PREFIX, in_chain
+from gitagent.lander.receipts import in_chain
 from gitagent.lander.trail import first_parents
 
 
@@ -17,7 +18,7 @@ def chain_problems(
 ) -> Iterator[tuple[str, str]]:
     """Yield (place, sentence) of what is wrong; adds the receipts to ``count``."""
     for ref, tip in refs.items():
-        if not ref.startswith(PREFIX):
+        if not ref.startswith(RECEIPTS):
             continue
         try:
             yield from _rewritten(objects, ref, tip)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gitagent
 from gitagent.core.candidate import Candidate, PathChange
-from gitagent.core.policy import DONE, TASKS
+from gitagent.core.layout import DONE, TASKS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Settings
 from gitagent.core.submission import CheckLine, Submission

@@ -5,7 +5,7 @@ to be remembered over a restart.
 """
 
 from gitagent.core.candidate import Candidate
-from gitagent.core.policy import TASKS
+from gitagent.core.layout import TASKS
 from gitagent.core.submission import Submission
 from gitagent.errors import GitError, UserError
 from gitagent.git.merge import merge

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 
-from gitagent.core.policy import DONE
+from gitagent.core.layout import DONE, LANDINGS
 from gitagent.core.receipt import Receipt, Result, check_key
 from gitagent.core.settings import Check, Settings
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
@@ -18,8 +18,6 @@ from gitagent.git.tree import product_tree, walk_changes
 from gitagent.lander import receipts
 from gitagent.lander.receipts import Stored
 from gitagent.lander.trail import Step
-
-NOTES = ".agent/landings"
 
 _NO = frozenset({SubmissionState.REJECTED, SubmissionState.WITHDRAWN})
 
@@ -194,7 +192,7 @@ class Proof:
         }, ""
 
     def _notes(self, commit: str) -> str | None:
-        entry = self._objects.path(commit, NOTES)
+        entry = self._objects.path(commit, LANDINGS.rstrip("/"))
         return None if entry is None else entry.oid
 
     def _of_product(self, product: str) -> tuple[Stored, ...]:

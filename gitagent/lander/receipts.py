@@ -8,9 +8,9 @@ receipt is about, and one whose content says otherwise stands for nothing.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from gitagent import __version__
+from gitagent.core.layout import RECEIPTS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.errors import GitError, LostRace, UserError
 from gitagent.files import clean, record
@@ -21,8 +21,6 @@ from gitagent.git.text import Person
 from gitagent.git.tree import edit, folder
 from gitagent.host import clock
 from gitagent.host.failpoint import failpoint
-
-PREFIX: Final = "refs/gitagent/receipts/"
 
 _NAME = "gitagent"
 _EMAIL = "gitagent@localhost"
@@ -56,7 +54,7 @@ def store(
         LostRace: other writers came first, again and again.
         GitError: it could not be written; nothing was stored.
     """
-    ref = f"{PREFIX}{receipt.started[:7]}"
+    ref = f"{RECEIPTS}{receipt.started[:7]}"
     stem = _stem(receipt)
     for _ in range(_TRIES):
         blob = objects.write_blob(output)
@@ -101,8 +99,8 @@ def look_up(
     objects: Objects, product: str, refs: Mapping[str, str] | None = None
 ) -> Iterator[Stored]:
     """Yield what every chain holds about a product tree, unsound ones included."""
-    for ref, tip in (objects.refs(PREFIX) if refs is None else refs).items():
-        if ref.startswith(PREFIX):
+    for ref, tip in (objects.refs(RECEIPTS) if refs is None else refs).items():
+        if ref.startswith(RECEIPTS):
             yield from in_chain(objects, ref, tip, product)
 
 

@@ -17,7 +17,9 @@ def only_in(
 
     No tree outside the folders' own ancestors is read.
     """
-    return _same(objects, old, new, tuple(tuple(f.split("/")) for f in folders))
+    return _same(
+        objects, old, new, tuple(tuple(f.rstrip("/").split("/")) for f in folders)
+    )
 
 
 def _same(

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from gitagent.core.ident import submission_id
+from gitagent.core.layout import CANDIDATES, SUBMISSIONS
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import GitagentError, LostRace, UserError
 from gitagent.files import record
@@ -22,15 +22,12 @@ from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.lander.archived import Archived
 
-PREFIX: Final = "refs/gitagent/submissions/"
-CANDIDATES: Final = "refs/gitagent/candidates/"
-
 _KIND = "submission"
 
 
 def ref_of(submission: str) -> str:
     """Return the ref of a submission's record."""
-    return PREFIX + submission
+    return SUBMISSIONS + submission
 
 
 def candidate_ref(submission: str) -> str:
@@ -127,10 +124,10 @@ def all_submissions(
     objects: Objects, refs: Mapping[str, str]
 ) -> dict[str, Submission | UserError]:
     """Return every submission that ``refs`` records, by id, or why it is unreadable."""
-    tips = {ref: oid for ref, oid in refs.items() if ref.startswith(PREFIX)}
+    tips = {ref: oid for ref, oid in refs.items() if ref.startswith(SUBMISSIONS)}
     found: dict[str, Submission | UserError] = {}
     for ref, data in records.read_all(objects, tips).items():
-        name = ref.removeprefix(PREFIX)
+        name = ref.removeprefix(SUBMISSIONS)
         if isinstance(data, UserError):
             found[name] = data
             continue

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from gitagent.core.ident import id_problem
-from gitagent.core.policy import DONE, TASKS
+from gitagent.core.layout import DONE, TASKS
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Moment
 from gitagent.core.task import TaskRecord

@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gitagent.core.policy import CONFIG
+from gitagent.core.layout import AGENT, CONFIG, RECORD_FOLDERS, TASKS
 from gitagent.files.message import trailers
 from gitagent.git.objects import Commit, MissingObject, Objects
 from gitagent.lander.scope import only_in
-
-TASKS: Final = ".agent/tasks"
-RECORDS: Final = (TASKS, ".agent/landings", ".agent/memory")
-AGENT: Final = ".agent"
 
 RECORD_KEY: Final = "Gitagent-Record"
 SUBMISSION_KEY: Final = "Gitagent-Submission"
@@ -54,7 +50,7 @@ def step(objects: Objects, commit: Commit, parent: Commit | None) -> Step:
             return Step(commit, Kind.INIT)
         if _same_settings(objects, before, commit.tree):
             return Step(commit, Kind.RECORD)
-    elif record is not None and only_in(objects, before, commit.tree, RECORDS):
+    elif record is not None and only_in(objects, before, commit.tree, RECORD_FOLDERS):
         return Step(commit, Kind.RECORD)
     elif only_in(objects, before, commit.tree, (TASKS,)):
         return Step(commit, Kind.TASKS)

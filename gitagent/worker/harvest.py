@@ -8,6 +8,7 @@ it, gets a ref under ``refs/gitagent/kept/<task>/<attempt>/``.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitagent.core.layout import HARVEST, KEPT
 from gitagent.errors import GitagentError, LostRace, UserError
 from gitagent.files import clean
 from gitagent.git import advance, refs, worktree
@@ -48,7 +49,7 @@ def harvest(order: Order, folder: Folder, left: Leftovers) -> Harvest:
 
 def _harvest(order: Order, folder: Folder, left: Leftovers) -> Harvest:
     base = order.attempt.base
-    into = f"refs/gitagent/harvest/{order.task.id}"
+    into = f"{HARVEST}{order.task.id}"
     for oid, ref in ((left.branch, _kept(order, "branch")), (left.head, into)):
         if oid not in {"", base}:
             _fetch(order, folder, oid, ref)
@@ -217,4 +218,4 @@ def _keep(order: Order, what: str, oid: str) -> RefUpdate:
 
 
 def _kept(order: Order, what: str) -> str:
-    return f"refs/gitagent/kept/{order.task.id}/{order.attempt.number}/{what}"
+    return f"{KEPT}{order.task.id}/{order.attempt.number}/{what}"

@@ -247,4 +247,4 @@ def test_malformed_settings_are_an_error_in_one_line(name):
         settings.parse(data)
 
     assert caught.value.hint
-    one_line(caught.value.line(), settings.PATH, line, named, mend)
+    one_line(caught.value.line(), ".agent/config.toml", line, named, mend)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitagent.core.layout import RECEIPTS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Check
 from gitagent.files.record import dump_receipt
@@ -93,7 +94,7 @@ def test_receipts_of_every_month_are_read_oldest_first(made: Bench, product: str
     early = store(made, receipt(product, result=Result.FAILED, exit_code=1))
 
     assert {early.key: (early, late)} == receipts.of_product(made.objects, product)
-    assert 2 == len(made.repo.refs(receipts.PREFIX))
+    assert 2 == len(made.repo.refs(RECEIPTS))
 
 
 def test_storing_the_same_run_again_keeps_the_first(made: Bench, product: str):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitagent.core.ident import submission_id
+from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import LostRace, UserError
 from gitagent.git import records
@@ -46,7 +47,7 @@ def test_submitting_the_same_tip_again_gives_the_same_submission(made: Bench):
 
     assert submission_id(tip) == first.id
     assert first == second
-    assert [submit.ref_of(first.id)] == list(made.repo.refs(submit.PREFIX))
+    assert [submit.ref_of(first.id)] == list(made.repo.refs(SUBMISSIONS))
 
 
 def test_a_request_id_names_one_submission_whatever_the_tip(made: Bench):
@@ -87,7 +88,7 @@ def test_only_a_commit_can_be_submitted(made: Bench, kind: str):
     forged = Submission("s-1", tip, SubmissionState.QUEUED, "2026", "2026")
     with pytest.raises(UserError):
         submit.create(made.repository, made.objects, forged)
-    assert {} == made.repo.refs(submit.PREFIX)
+    assert {} == made.repo.refs(SUBMISSIONS)
 
 
 def test_the_record_keeps_the_tip_alive(made: Bench):
@@ -135,7 +136,7 @@ def test_what_was_archived_is_not_taken_again(made: Bench):
     )
 
     assert SubmissionState.REJECTED is again.state
-    assert {} == made.repo.refs(submit.PREFIX)
+    assert {} == made.repo.refs(SUBMISSIONS)
 
 
 def test_the_archive_is_read_step_by_step_and_the_newest_counts(made: Bench):
@@ -168,6 +169,6 @@ def test_fifty_creates_at_once_give_one_ref_and_one_answer(made: Bench):
 
     assert 50 == len(answers)
     assert 1 == len(set(answers))
-    assert 1 == len(made.repo.refs(submit.PREFIX))
-    ref = next(iter(made.repo.refs(submit.PREFIX)))
+    assert 1 == len(made.repo.refs(SUBMISSIONS))
+    ref = next(iter(made.repo.refs(SUBMISSIONS)))
     assert 1 == len(list(records.history(made.objects, made.repo.oid(ref))))

@@ -1,0 +1,24 @@
+"""Where everything is kept: refs and committed paths, each named here alone.
+
+Those that end in a slash are folders; an id follows.
+"""
+
+HEADS = "refs/heads/"
+
+TASK_RECORDS = "refs/gitagent/tasks/"
+SUBMISSIONS = "refs/gitagent/submissions/"
+CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
+RECEIPTS = "refs/gitagent/receipts/"  # by month
+ARCHIVE = "refs/gitagent/archive/"  # by month
+CLAIMS = "refs/gitagent/claims/"  # on the remote
+HARVEST = "refs/gitagent/harvest/"  # pins of what is being taken over
+KEPT = "refs/gitagent/kept/"  # work that is on no branch
+
+AGENT = ".agent/"
+CONFIG = ".agent/config.toml"
+AGENTS = ".agent/agents/"
+TASKS = ".agent/tasks/"
+DONE = ".agent/tasks/done/"
+LANDINGS = ".agent/landings/"
+MEMORY = ".agent/memory/"
+RECORD_FOLDERS = (TASKS, LANDINGS, MEMORY)  # not part of the product tree
