@@ -50,10 +50,11 @@ def command(
                     say.note(f"no check of {name} has ended; it is {found.state}")
                 return
         elif not follow or found.settled:
-            output = outputs.attempt_output(
-                repo, objects, found, number or found.attempt
-            )
+            number = number or found.attempt
+            output = outputs.attempt_output(repo, objects, found, number)
             say.raw(output, end=True)
+            if not output:
+                say.note(f"attempt {number} of {name} has printed nothing")
             return
     if isinstance(found, Submission):
         outputs.follow_runs(repo, name, _show, say.note)

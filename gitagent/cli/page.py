@@ -135,7 +135,7 @@ def _task(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
 
 def _queued(line: Mapping[str, Any]) -> tuple[str, ...]:
     checks = ", ".join(_check(check) for check in line["checks"])
-    about = " ".join(part for part in (checks, line["reason"]) if part)
+    about = "; ".join(part for part in (checks, line["reason"]) if part)
     return (line["state"], f"{line['position']}. {line['id']}", _source(line), about)
 
 

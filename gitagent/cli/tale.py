@@ -5,13 +5,15 @@ from typing import Any
 
 from gitagent.cli import page, say
 from gitagent.core.submission import Submission
-from gitagent.core.task import Attempt, TaskRecord
+from gitagent.core.task import Attempt, TaskRecord, TaskState
 from gitagent.daemon.overview import overview
 from gitagent.daemon.report import task_line
 from gitagent.daemon.story import Story, tell, unknown
+from gitagent.errors import UserError
 from gitagent.git.repository import Repository
 
 _LINES = 20  # of a failing output
+_CAN_BE_RETRIED = {TaskState.FAILED, TaskState.STOPPED, TaskState.REFUSED}
 
 
 def show(repo: Repository, name: str, *, as_json: bool) -> None:
@@ -35,7 +37,8 @@ def _unseen(repo: Repository, name: str, *, as_json: bool) -> None:
     """Tell of a task that no daemon has seen yet."""
     seen = overview(repo)
     if name not in seen.files:
-        raise unknown(name)
+        refused = [r for r in seen.refused if r.path == f".agent/tasks/{name}.md"]
+        raise UserError(refused[0].reason) if refused else unknown(name)
     line = task_line(seen, name)
     if as_json:
         say.dump({"version": 1, "task": line, "attempts": [], "story": []})
@@ -199,7 +202,8 @@ def _submission_lines(each: Submission) -> Iterator[str]:
 
 
 def _end(text: str) -> Iterator[str]:
-    yield from (f"  {line}" for line in text.rstrip().splitlines()[-_LINES:])
+    lines = text.rstrip().splitlines()[-_LINES:]
+    yield from (f"  {line}".rstrip() for line in lines)
 
 
 def _further(story: Story) -> Iterator[str]:
@@ -213,5 +217,7 @@ def _further(story: Story) -> Iterator[str]:
                 yield f"git log {record.branch}"
             if record.submission:
                 yield f"gitagent status {record.submission}"
+            if record.state in _CAN_BE_RETRIED and not story.archived:
+                yield f"gitagent task retry {record.id}"
         case Submission():
             yield f"git show {record.commit or record.tip}"

@@ -2,11 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gitagent.cli import page, say, tale
 from gitagent.cli.here import Here
+
+if TYPE_CHECKING:
+    from gitagent.core.task import TaskRecord
 
 
 @click.group(name="task", context_settings={"help_option_names": ["-h", "--help"]})
@@ -93,6 +97,8 @@ def list_(here: Here, as_json: bool, everything: bool) -> None:  # noqa: FBT001
     ]
     for line in page.table(rows, indent=""):
         say.out(line)
+    if not rows:
+        say.note("nothing is asked for; see: gitagent task add --help")
 
 
 @command.command(name="show")
@@ -124,7 +130,9 @@ def stop(here: Here, task: str) -> None:
     Example:
       gitagent task stop fix-typo
     """
-    _request(here, task, "stop")
+    from gitagent.daemon.asking import request  # noqa: PLC0415
+
+    _asked(here, request(here.repository, task, "stop"))
 
 
 @command.command(name="retry")
@@ -137,21 +145,16 @@ def retry(here: Here, task: str) -> None:
     Example:
       gitagent task retry fix-typo
     """
-    _request(here, task, "retry")
+    from gitagent.daemon.asking import request  # noqa: PLC0415
+
+    _asked(here, request(here.repository, task, "retry"))
 
 
-def _request(here: Here, task: str, wish: str) -> None:
-    from gitagent.daemon import tasks  # noqa: PLC0415
-
-    repo = here.repository
-    with repo.objects(fast=True) as objects:
-        record = tasks.request(
-            repo, objects, task, "retry" if wish == "retry" else "stop"
-        )
+def _asked(here: Here, record: "TaskRecord") -> None:
     if record.request is None:
-        say.out(f"{task} is {record.state}")
+        say.out(f"{record.id} is {record.state}")
     else:
-        say.out(f"{task}: asked to {wish}")
+        say.out(f"{record.id}: asked to {record.request}")
     _poked(here)
 
 

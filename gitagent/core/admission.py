@@ -46,7 +46,7 @@ def admit(task: TaskFile, snapshot: Snapshot, busy: int) -> Ready | Wait | Never
     """Decide whether ``task`` can start while ``busy`` attempts run."""
     settings = snapshot.settings
     if settings is None:
-        return Wait(f"No settings could be read: {snapshot.target.problem}.")
+        return Wait(f"No settings could be read: {snapshot.target.complaint}")
     blocker = _blocker(task, snapshot)
     if blocker:
         return Wait(blocker)

@@ -73,7 +73,7 @@ def pause(snapshot: Snapshot) -> str | None:
     """Return why nothing can land at all just now, or None."""
     settings = snapshot.settings
     if snapshot.target.problem or settings is None:
-        return f"Nothing lands: {snapshot.target.problem}."
+        return f"Nothing lands: {snapshot.target.complaint}"
     if not settings.check and not settings.lander.allow_unchecked:
         return (
             "Nothing lands: .agent/config.toml has no [[check]]; add one, or set "

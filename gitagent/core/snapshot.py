@@ -31,6 +31,12 @@ class Target:
     problem: str | None = None  # why the committed settings cannot be used
     direct: tuple[str, ...] = ()  # commits that got past the lander, newest first
 
+    @property
+    def complaint(self) -> str:
+        """The problem as the end of a sentence."""
+        text = self.problem or ""
+        return text if text.endswith(("?", ".")) else f"{text}."
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:

@@ -1,11 +1,13 @@
 """Asking for work: a task's file, made from options and committed on the target."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import DONE, TASKS
-from gitagent.core.task import Refusal
-from gitagent.daemon import entry
+from gitagent.core.task import Refusal, TaskRecord
+from gitagent.daemon import entry, tasks
+from gitagent.daemon.story import tell, unknown
 from gitagent.errors import ConfigError, UserError
 from gitagent.files import frontmatter, taskfile, template
 from gitagent.files.text import Malformed
@@ -35,7 +37,7 @@ def ask_for(
         blob = objects.write_blob(content)
         parsed = taskfile.parse(task, blob, content, path)
         if isinstance(parsed, Refusal):
-            raise UserError(f"{parsed.path}: {parsed.reason}")
+            raise UserError(_placed(parsed))
         target, _ = entry.find_target(repo, objects)
         return add_task(repo, objects, target, task, content, author(repo).ident)
 
@@ -61,6 +63,18 @@ def file_of(path: str, text: bytes, options: Mapping[str, object]) -> bytes:
     return f"+++\n{rows}+++\n".encode() + (b"\n" + text if text.strip() else b"")
 
 
+def request(repo: Repository, task: str, wish: Literal["stop", "retry"]) -> TaskRecord:
+    """Ask that a task be stopped or tried again; see `tasks.request`.
+
+    Raises:
+        UserError: there is no such task, or nothing to stop or to try again.
+    """
+    with repo.objects(fast=True) as objects:
+        if tasks.read(objects, task) is None:
+            _refuse_unknown(repo, objects, task)
+        return tasks.request(repo, objects, task, wish)
+
+
 def text_of(repo: Repository, task: str) -> str | None:
     """Return the text of a task's file on the target, open or done; None without."""
     with repo.objects(fast=True) as objects:
@@ -70,6 +84,25 @@ def text_of(repo: Repository, task: str) -> str | None:
             if text is not None:
                 return text
     return None
+
+
+def _refuse_unknown(repo: Repository, objects: Objects, task: str) -> None:
+    """Raise UserError for a task without a record, unless one is still to come."""
+    story = tell(objects, task)
+    if story is not None and isinstance(story.record, TaskRecord):
+        raise UserError(
+            f"task {task} was {story.record.state} long ago", "commit its file again"
+        )
+    _, commit = entry.find_target(repo, objects)
+    if id_problem(task) or _read(objects, commit, f"{TASKS}{task}.md") is None:
+        raise unknown(task)
+
+
+def _placed(refusal: Refusal) -> str:
+    """Return the reason of a refusal with the path in front, once."""
+    if refusal.reason.startswith(refusal.path):
+        return refusal.reason
+    return f"{refusal.path}: {refusal.reason}"
 
 
 def _read(objects: Objects, commit: str, path: str) -> str | None:

@@ -44,7 +44,10 @@ def _attempts(repo: Repository, objects: Objects) -> None:
         record = read(objects, task)
         if number.isdigit() and record and _is_safe(record, int(number)):
             worker.discard(repo, task, int(number))
-            log(task, f"removed what was left of attempt {number}; its work is kept")
+            if not (folder / name).exists():
+                log(
+                    task, f"removed what was left of attempt {number}; its work is kept"
+                )
 
 
 def _is_safe(record: TaskRecord, number: int) -> bool:

@@ -74,6 +74,15 @@ def test_into_a_pipe_go_the_very_bytes(repo):
     assert output == done.stdout
 
 
+def test_an_attempt_that_printed_nothing_is_told_apart_from_no_attempt(repo):
+    attempts = (ended(repo, 1, b""),)
+    ledger.task(repo, "a", TaskState.DONE, attempt=1, attempts=attempts)
+    answer = call(repo, "logs", "a")
+
+    assert (0, "") == (answer.code, answer.out)
+    assert "attempt 1 of a" in answer.err
+
+
 def test_a_running_attempt_is_shown_as_far_as_it_has_come(repo):
     ledger.task(repo, "a", TaskState.RUNNING, attempt=1, attempts=(attempt(repo),))
     before = call(repo, "logs", "a")

@@ -132,6 +132,40 @@ def test_an_unknown_task_is_exit_1(repo):
         answer = call(repo, "task", command, "nope")
 
         assert (1, "") == (answer.code, answer.out)
+        assert "no task" in answer.err
+
+
+def test_a_task_that_no_daemon_has_seen_waits_for_one(repo):
+    repo.add_task("a", "true")
+    answer = call(repo, "task", "stop", "a")
+
+    assert (1, "") == (answer.code, answer.out)
+    assert "gitagent up" in answer.err
+
+
+def test_of_a_refused_file_the_reason_is_told_once(repo):
+    added = call(repo, "task", "add", "a", "--file", "-", stdin="+++\nprio = 3\n+++\n")
+    repo.commit({".agent/tasks/a.md": "+++\nprio = 3\n+++\n"})
+    shown = call(repo, "task", "show", "a")
+
+    assert [1, 1] == [added.code, shown.code]
+    assert added.err == shown.err
+    assert 1 == shown.err.count(".agent/tasks/a.md")
+    assert "priority" in shown.err
+
+
+def test_a_task_that_failed_names_the_retry(repo):
+    repo.add_task("a", "false")
+    ledger.task(repo, "a", TaskState.FAILED, reason="Attempt 1 failed (exit 1).")
+
+    assert "  gitagent task retry a" in call(repo, "status", "a").lines
+
+
+def test_an_empty_list_says_how_to_ask(repo):
+    answer = call(repo, "task", "list")
+
+    assert (0, "") == (answer.code, answer.out)
+    assert "gitagent task add" in answer.err
 
 
 def test_stopping_and_retrying_are_written_for_the_daemon(repo):
