@@ -4,6 +4,7 @@ Source: gitformat-pack(5) and git-hash-object(1) for the names; tree.c and commi
 Git for the order of entries and the lines of a commit.
 """
 
+import codecs
 import re
 from collections.abc import Iterable, Sequence
 
@@ -12,6 +13,11 @@ from gitagent.git.text import Person, clean_message, parse_signature, signature
 
 _SHA1 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{20})", re.DOTALL)
 _SHA256 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{32})", re.DOTALL)
+
+# Python's own: they raise whatever is asked, or take time that grows with the square.
+_NOT_OF_TEXTS = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+)
 
 
 def dump_tree(entries: Iterable[Entry]) -> bytes:
@@ -98,6 +104,8 @@ def load_commit(oid: str, data: bytes) -> Commit:
 
 def _decoded(data: bytes, encoding: str) -> str:
     try:
-        return data.decode(encoding, "replace")
-    except LookupError:
-        return data.decode("utf-8", "replace")
+        if codecs.lookup(encoding).name not in _NOT_OF_TEXTS:
+            return data.decode(encoding, "replace")
+    except (LookupError, ValueError):
+        pass
+    return data.decode("utf-8", "replace")

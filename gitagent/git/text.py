@@ -11,11 +11,14 @@ from datetime import UTC, datetime
 MESSAGE_CHARACTERS = 64 * 1024
 NAME_CHARACTERS = 200
 
+_DAY = 24 * 60  # minutes
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _CRUD = " .,:;<>\"\\'"  # git strips these from both ends of a name; ident.c
 _IDENT = re.compile(r"\s*(?P<name>[^<]*?)\s*<(?P<email>[^>]*)>")
 _SIGNATURE = re.compile(
-    rb"(?P<name>.*?) ?<(?P<email>[^>]*)>(?: (?P<when>-?\d+) (?P<offset>[+-]\d{4}))?"
+    rb"(?P<name>.*?) ?<(?P<email>[^>]*)>"
+    rb"(?: (?P<when>-?\d{1,18}) (?P<offset>[+-]\d{4}))?"
 )
 
 
@@ -91,5 +94,6 @@ def parse_signature(line: bytes) -> Person:
         return Person(name, email)
     zone = int(match["offset"])
     hours, minutes = divmod(abs(zone), 100)
-    offset = (hours * 60 + minutes) * (-1 if zone < 0 else 1)
+    # Written again, 99 hours and 99 minutes would be a zone of five digits.
+    offset = min(hours * 60 + minutes, _DAY - 1) * (-1 if zone < 0 else 1)
     return Person(name, email, int(match["when"]), offset)

@@ -242,6 +242,16 @@ def test_a_commit_in_another_encoding_is_read(made, objects):
     assert Person("Jörg", "j@x", 5, -210) == commit.author
 
 
+@pytest.mark.parametrize("encoding", ["undefined", "idna", "punycode", "a\0b", "hex"])
+def test_a_commit_in_an_encoding_that_is_none_is_read_as_utf_8(made, objects, encoding):
+    head = [f"tree {made.oid('HEAD^{tree}')}", "author Jörg <j@x> 5 +0000"]
+    head += ["committer Jörg <j@x> 5 +0000", f"encoding {encoding}", "", "Grüße"]
+    data = "\n".join(head).encode()
+    oid = made.git("hash-object", "-w", "-t", "commit", "--stdin", stdin=data)
+
+    assert "Grüße" == objects.commit(oid).message
+
+
 def test_many_blobs_are_read_at_once_in_the_order_asked(made, objects):
     head = made.head()
     absent = "1" * len(head)
@@ -498,6 +508,9 @@ print("pygit2" in sys.modules)
         (b"A <a@b>", Person("A", "a@b")),
         (b"nothing", Person("nothing", "")),
         (b"", Person("", "")),
+        (b"A <a@b> %b +0000" % (b"9" * 5000), Person("A", "a@b")),
+        (b"A <a@b> 12 +9999", Person("A", "a@b", 12, 1439)),
+        (b"A <a@b> 12 -9999", Person("A", "a@b", 12, -1439)),
     ],
 )
 def test_whatever_stands_in_a_signature_is_read(line, who):
