@@ -6,7 +6,7 @@ the target already has, or what a merge drops, is nobody's offence.
 
 from gitagent.core.agent import Agent
 from gitagent.core.candidate import Candidate, Change, PathChange
-from gitagent.core.glob import matching
+from gitagent.core.glob import barred, matching
 from gitagent.core.layout import DONE, LANDINGS, MEMORY, RECORD_FOLDERS, TASKS
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
@@ -37,7 +37,7 @@ def offences(
         _say("Memory is written by `gitagent memory` alone", _under(records, MEMORY)),
         _say(
             "These paths are protected and need an approval",
-            matching(settings.lander.protected, _paths(product)),
+            barred(settings.lander.protected, _paths(product)),
         ),
         _say("These names differ only in case or accents", candidate.colliding),
         _say("This is a Git repository inside the tree", _embedded(product)),
@@ -78,7 +78,7 @@ def _worker_offences(
             found.append(_say(f"Outside {whose}", outside))
     if task and task.forbidden:
         found.append(
-            _say("The task's `forbidden` names", matching(task.forbidden, paths))
+            _say("The task's `forbidden` names", barred(task.forbidden, paths))
         )
     return found
 
