@@ -34,7 +34,7 @@ from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import archive, crash, notify, tasks
 from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
 from gitagent.errors import Busy, LostRace
-from gitagent.git import push
+from gitagent.git import push, worktree
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
@@ -98,7 +98,7 @@ class Enactor:
             case Land():
                 self._land(action, snapshot, objects, now)
             case DropRef(ref, tip):
-                update(self.repo.git, [RefUpdate(ref, None, tip)], "gitagent: landed")
+                self._drop(ref, tip)
             case MoveDone(record):
                 self._move_done(record, snapshot, objects, now)
             case PushTarget():
@@ -115,6 +115,13 @@ class Enactor:
             return
         log("queue", f"{created.id} submitted from {created.branch}")
         failpoint("submission-created")
+
+    def _drop(self, ref: str, tip: str) -> None:
+        """Delete a ref that offered what has landed, unless somebody stands on it."""
+        if any(each.branch == ref for each in worktree.entries(self.repo)):
+            self.live.wait(f"DropRef {ref}", FORGET_S)
+            return
+        update(self.repo.git, [RefUpdate(ref, None, tip)], "gitagent: landed")
 
     def _write_task(
         self,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from gitagent.core.action import (
     Action,
+    DropRef,
     Land,
     MoveDone,
     PushTarget,
@@ -215,6 +216,8 @@ def subject(action: Action) -> str:
             return "push"
         case StartRun(key=key):
             return f"run {key}"
+        case DropRef(ref=ref):
+            return f"DropRef {ref}"
         case _:
             what = type(action).__name__
             of = getattr(action, "new", None) or getattr(action, "submission", None)

@@ -45,6 +45,16 @@ def test_it_lands_what_is_pushed_and_deletes_the_ref(
     assert kept.refs("refs/gitagent/candidates/") == {}
 
 
+def test_a_landed_branch_that_somebody_is_on_stays(kept: Repo, rest: Rest):
+    kept.git("checkout", "-q", "-b", "land/mine")
+    kept.commit({"b.txt": "two\n"})
+    rest()
+
+    assert kept.read("b.txt", "main") == "two\n"
+    assert kept.git("symbolic-ref", "HEAD") == "refs/heads/land/mine"
+    assert kept.status() == []
+
+
 def test_a_receipt_stands_for_another_run_with_the_same_key(kept: Repo, rest: Rest):
     base = kept.head()
     kept.commit_at("refs/heads/land/b", {"b.txt": "two\n"}, parents=(base,))
