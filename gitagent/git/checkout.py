@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from gitagent.git import hostile, private, scratch
 from gitagent.git.command import Done
 from gitagent.git.drift import look, undo
+from gitagent.git.identity import OWN
 from gitagent.git.repository import Repository
 from gitagent.git.same_file import same_file
 from gitagent.git.stat_index import Folders, load
@@ -113,8 +114,6 @@ class Checkout:
         *,
         confined: bool = True,
         refs: Mapping[str, str] | None = None,
-        name: str = "gitagent",
-        email: str = "gitagent@localhost",
     ) -> tuple[Bind, ...]:
         """Make the Git directory that the check sees, and return its binds.
 
@@ -128,8 +127,8 @@ class Checkout:
             objects_dirs=private.alternate_dirs(self._repo.common_dir),
             head_branch=self._commit,
             refs=refs or {},
-            name=name,
-            email=email,
+            name=OWN.name,
+            email=OWN.email,
             index_from=self._own / "index",
             object_format=self._repo.object_format,
             shallow_from=self._repo.common_dir / "shallow",

@@ -1,10 +1,12 @@
-"""Who a person is to Git: the author of what a command commits in their name."""
+"""Who commits: gitagent itself, or the person in whose name a command does."""
 
 import os
 
 from gitagent.errors import GitError, UserError
 from gitagent.git.repository import Repository
 from gitagent.git.text import Person, parse_signature
+
+OWN = Person("gitagent", "gitagent@localhost")  # of records, candidates and claims
 
 _VARIABLES = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL")
 

@@ -9,23 +9,19 @@ begins with such parents begins on a common empty root, so that ``git log
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
 from gitagent import __version__
 from gitagent.errors import GitError, UserError
 from gitagent.files.message import record_message
+from gitagent.files.record import NAME as RECORD
+from gitagent.files.record import VERSION
 from gitagent.git import refs
+from gitagent.git.identity import OWN
 from gitagent.git.objects import BLOB, Commit, Entry, Objects
 from gitagent.git.repository import Repository
-from gitagent.git.text import Person
 from gitagent.host import clock
 
-VERSION: Final = 1
-RECORD: Final = f"record-v{VERSION}.json"
-
-_NAME = "gitagent"
-_EMAIL = "gitagent@localhost"
 _ANY_RECORD = re.compile(r"record-v(?P<version>\d+)\.json")
 _RELEASE = re.compile(r"^Gitagent-Release: (?P<release>\S+)$", re.MULTILINE)
 _PRUNED = "nonexistent object"
@@ -142,17 +138,16 @@ class _Step:
         if before is None and self.parents:
             before = _root(objects)
         chain = () if before is None else (before,)
-        who = Person(_NAME, _EMAIL, int(clock.now().timestamp()))
+        who = replace(OWN, when=int(clock.now().timestamp()))
         parents = (*chain, *self.parents)
         return objects.write_commit(tree, parents, self.message, who, who)
 
 
 def _root(objects: Objects) -> str:
     """Return the commit below the first record; always the same one."""
-    who = Person(_NAME, _EMAIL)
     tree = objects.write_tree(())
     message = "Begin\n\nGitagent-Record: root\n"
-    return objects.write_commit(tree, (), message, who, who)
+    return objects.write_commit(tree, (), message, OWN, OWN)
 
 
 def _unreadable(objects: Objects, oid: str, ref: str = "") -> UserError:

@@ -14,6 +14,7 @@ from typing import Final
 from gitagent.errors import Busy, GitError, LostRace, UserError
 from gitagent.files import clean
 from gitagent.git.command import Git
+from gitagent.git.identity import OWN
 from gitagent.host import clock
 
 ANY: Final = "*"  # as `old`: whatever the ref is now
@@ -25,8 +26,8 @@ DURABLE = ("-c", "core.fsync=committed,loose-object,reference")
 
 # A reflog line needs a name; without one git asks the resolver for the host's.
 _WHO = {
-    "GIT_COMMITTER_NAME": "gitagent",
-    "GIT_COMMITTER_EMAIL": "gitagent@localhost",
+    "GIT_COMMITTER_NAME": OWN.name,
+    "GIT_COMMITTER_EMAIL": OWN.email,
 }
 
 _LOCKED = re.compile(r"Unable to create '(?P<lock>[^']+\.lock)': File exists")

@@ -4,22 +4,22 @@ The same base and tip always give the same candidate commit, so nothing about it
 to be remembered over a restart.
 """
 
+from dataclasses import replace
+
 from gitagent.core.candidate import Candidate
 from gitagent.core.layout import TASKS
 from gitagent.core.submission import Submission
 from gitagent.errors import GitError, UserError
+from gitagent.git.identity import OWN
 from gitagent.git.merge import merge
 from gitagent.git.objects import Objects
 from gitagent.git.refs import ANY, RefUpdate, update
 from gitagent.git.repository import Repository
-from gitagent.git.text import Person
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.host.failpoint import failpoint
 from gitagent.lander.scope import colliding
 from gitagent.lander.submit import candidate_ref
 
-_NAME = "gitagent"
-_EMAIL = "gitagent@localhost"
 _STRANGERS = ("everything: the two have no commit in common",)
 
 
@@ -78,7 +78,7 @@ def _commit(objects: Objects, product: str, base: str, tip: str) -> str:
     Its time is the tip's, so that preparing again gives the same commit.
     """
     when = objects.commit(tip).committer
-    who = Person(_NAME, _EMAIL, when.when, when.offset)
+    who = replace(OWN, when=when.when, offset=when.offset)
     message = f"Candidate: {tip} on {base}\n"
     return objects.write_commit(product, (base, tip), message, who, who)
 

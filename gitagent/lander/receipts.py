@@ -9,21 +9,19 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from gitagent import __version__
 from gitagent.core.layout import RECEIPTS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.errors import GitError, LostRace, UserError
 from gitagent.files import clean, record
+from gitagent.files.message import record_message
+from gitagent.git.identity import OWN
 from gitagent.git.objects import BLOB, TREE, Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
-from gitagent.git.text import Person
 from gitagent.git.tree import edit, folder
 from gitagent.host import clock
 from gitagent.host.failpoint import failpoint
 
-_NAME = "gitagent"
-_EMAIL = "gitagent@localhost"
 _TRIES = 50  # writers of one month's chain that may come first
 _TOLD = {
     Result.CHANGED: "changed its checkout",
@@ -168,9 +166,8 @@ def _commit(objects: Objects, old: str | None, stem: str, receipt: Receipt) -> s
         f"{stem}.log": (BLOB, receipt.output),
     }
     before = None if old is None else objects.commit(old).tree
-    trailers = f"Gitagent-Record: receipt\nGitagent-Release: {__version__}"
-    message = f"{_subject(receipt)}\n\n{trailers}\n"
-    who = Person(_NAME, _EMAIL, int(clock.now().timestamp()))
+    message = record_message(_subject(receipt), "receipt")
+    who = replace(OWN, when=int(clock.now().timestamp()))
     parents = () if old is None else (old,)
     tree = edit(objects, before, files)
     return objects.write_commit(tree, parents, message, who, who)

@@ -10,13 +10,11 @@ import os
 from gitagent.core.task import Outcome
 from gitagent.files import clean
 from gitagent.git import push
+from gitagent.git.identity import OWN
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.git.text import Person
 from gitagent.host.place import cache_root
 from gitagent.worker.order import Ending, Order
-
-_WHO = Person("gitagent", "gitagent@localhost")
 
 
 def take(order: Order) -> Ending | None:
@@ -49,4 +47,4 @@ def claim_oid(repo: Repository, objects: Objects, task: str) -> str:
     """Write the commit that says who claims the task; return its object id."""
     who = f"{os.uname().nodename}, {cache_root(repo.common_dir).name}"
     empty = objects.write_tree(())
-    return objects.write_commit(empty, (), f"{task} is claimed by {who}", _WHO, _WHO)
+    return objects.write_commit(empty, (), f"{task} is claimed by {who}", OWN, OWN)
