@@ -20,6 +20,7 @@ from gitagent.git.sweep import opened
 FILES = 1_000  # told; a check that made more is judged by these
 DEPTH = 50  # of new folders
 ENTRIES = 200_000  # of new folders
+PATH_BYTES = 2_000  # of a new folder; the kernel takes 4096 with all that is above
 
 _RULES_BYTES = 1 << 20
 _RULE_FILES = (".gitignore", ".gitattributes")
@@ -77,6 +78,7 @@ class Search:
         with opened(self.tree, folder) as fd:
             names = os.listdir(fd)  # noqa: PTH208 - a descriptor has no path
         self.seen += len(names)
+        last = last or len(os.fsencode(folder)) > PATH_BYTES
         if ".git" in names or (names and (last or self.seen > ENTRIES)):
             self.found.append(f"{folder}/")
             return []
@@ -93,10 +95,11 @@ class Search:
         done = self.git(
             *("-c", "core.excludesFile=/dev/null"),
             *("check-ignore", "--no-index", "-z", "--stdin"),
-            stdin="".join(f"{path}\0" for path in level).encode(
+            # A name can begin with a colon, which would be magic.
+            stdin="".join(f"./{path}\0" for path in level).encode(
                 errors="surrogateescape"
             ),
             ok=(0, 1),
         )
-        ignored = set(done.fields)
+        ignored = {field.removeprefix("./") for field in done.fields}
         return [path for path in level if path not in ignored]

@@ -303,6 +303,10 @@ CHANGES = {
     "a deletion": ("rm a d/g", ["a", "d/g"]),
     "a new file": ("touch new 'ü b' d/e/n", ["d/e/n", "new", "ü b"]),
     "a new folder": ("mkdir -p n/m; touch n/m/o n/p; mkdir empty", ["n/m/o", "n/p"]),
+    "names that are magic": (
+        "mkdir ':!d'; touch ':!d/x' ':%y' ':(exclude)z' :only.o :d",
+        [":!d/x", ":%y", ":(exclude)z", ":d"],
+    ),
     "a new link": ("ln -s /etc/passwd l", ["l"]),
     "pipes and empty folders": ("mkfifo p; mkdir -p q/r", []),
     "ignored files": ("touch x.o d/x.o d/only-here; mkdir build; touch build/x", []),
@@ -381,6 +385,16 @@ def test_new_folders_without_end_are_told_as_folders(checkout):
 
     [path] = checkout.changed()
     assert path.endswith("/n/")
+
+
+def test_new_folders_with_names_too_long_for_the_kernel_are_told_as_folders(checkout):
+    sh(
+        checkout,
+        "n=$(printf %0250d 0); for i in $(seq 20); do mkdir $n; cd -P $n; done; : > x",
+    )
+
+    [path] = checkout.changed()
+    assert path.endswith("0/")
 
 
 def test_a_changed_check_is_judged_even_if_everything_was_touched(hub, pool):
