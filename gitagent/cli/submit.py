@@ -54,7 +54,9 @@ def command(
     if not entered.new and submission.tip != work.tip:
         say.note(f"this request was made before, for {submission.tip[:12]}")
     elif not entered.new:
-        say.note(f"it had been submitted before, and is {submission.state}")
+        mend = "; a new commit, or a --request-id, makes a new submission"
+        no = submission.settled and submission.state != "landed"
+        say.note(f"it had been submitted before, and is {submission.state}{mend * no}")
     running = entry.poke(repo)
     if not wait:
         if not running and not submission.settled:

@@ -71,7 +71,7 @@ def find_work(repo: Repository, objects: Objects, name: str | None) -> Work:
         ok=(0, 1, 128),
     )
     if done.code or not is_oid(done.text):
-        raise UserError(f'there is no branch or commit "{name}" here')
+        raise UserError(f'there is nothing called "{name}" here that could land')
     return Work(done.text, None)
 
 
@@ -108,11 +108,13 @@ def submit_work(
     short = target.removeprefix(HEADS)
     if work.branch == target:
         raise UserError(
-            f"{short} is the target itself", "name the branch that it should get"
+            f"{short} is the target itself",
+            "work on a branch and name that: git switch -c BRANCH",
         )
     if objects.ancestor(work.tip, commit):
         raise UserError(
-            f"{short} has {work.tip[:12]} already; there is nothing to land"
+            f"{short} has {work.tip[:12]} already; there is nothing to land",
+            "commit what is changed here" if uncommitted(repo) else "",
         )
     return _enter(repo, objects, wanted)
 

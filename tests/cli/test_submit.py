@@ -164,6 +164,27 @@ def waiting(repo: Repo, *args: str):
             process.kill()
 
 
+def test_what_is_only_edited_has_to_be_committed_first(repo):
+    repo.git("switch", "-q", "-c", "fresh", "main")
+    repo.write(".agent/config.toml", "# edited\n")
+    answer = call(repo, "submit")
+
+    assert (1, "") == (answer.code, answer.out)
+    assert "commit what is changed" in answer.err
+
+
+def test_what_was_rejected_says_how_to_submit_it_anew(repo, tip):
+    made = ledger.submission(repo, tip)
+    ledger.moved(repo, made, SubmissionState.REJECTED, reason="No.")
+    again = call(repo, "submit", "work")
+    anew = call(repo, "submit", "work", "--request-id", "once more")
+
+    assert (0, [made.id]) == (again.code, again.lines)
+    assert "--request-id" in again.err
+    assert (0, 1) == (anew.code, len(anew.lines))
+    assert made.id not in anew.lines
+
+
 OUTCOMES = {
     "landed": (SubmissionState.LANDED, 0),
     "rejected": (SubmissionState.REJECTED, 1),
