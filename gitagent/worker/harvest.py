@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitagent.core.layout import HARVEST, KEPT
-from gitagent.errors import GitagentError, LostRace, UserError
+from gitagent.errors import Busy, GitagentError, LostRace, UserError
 from gitagent.files import clean
 from gitagent.git import advance, refs, worktree
 from gitagent.git.harvest import NotFetched, fetch_result, upload_pack
 from gitagent.git.objects import GITLINK, Objects
 from gitagent.git.refs import ANY, RefUpdate
 from gitagent.git.tree import walk_changes
+from gitagent.host import clock
 from gitagent.host.sandbox import command, find_bwrap
 from gitagent.worker import sandbox
 from gitagent.worker.folder import Folder
@@ -23,6 +24,8 @@ from gitagent.worker.leftovers import Leftovers
 from gitagent.worker.order import Order
 
 _TRIES = 3
+_FETCHES = 50  # beside workers that start
+_PAUSE_S = 0.1
 _SHOWN = 10
 
 
@@ -70,6 +73,18 @@ def _harvest(order: Order, folder: Folder, left: Leftovers) -> Harvest:
 
 
 def _fetch(order: Order, folder: Folder, oid: str, into: str) -> None:
+    for left in reversed(range(_FETCHES)):
+        try:
+            _fetch_once(order, folder, oid, into)
+        except Busy:
+            if not left:
+                raise
+            clock.sleep(_PAUSE_S)
+        else:
+            return
+
+
+def _fetch_once(order: Order, folder: Folder, oid: str, into: str) -> None:
     serve = upload_pack(folder.inside_git)
     if not folder.confined:
         _take(order, folder, oid, into, serve)

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from gitagent.errors import Busy
 from gitagent.git import harvest
 from gitagent.git.harvest import Fetched, NotFetched, fetch_result, read_head
 from gitagent.host.sandbox import command, find_bwrap
@@ -57,6 +58,22 @@ def test_a_later_result_replaces_the_earlier_even_if_rewritten(attempt, repo):
 
 def test_the_base_itself_is_a_result(attempt, repo):
     assert Fetched(repo.head()) == fetched(attempt)
+
+
+def test_beside_a_worktree_that_is_being_made_it_is_tried_again(
+    attempt, repo, tmp_path
+):
+    """Found by the storm of tests/scenarios/test_chaos.py with two workers."""
+    oid = work(attempt)
+    repo.worktree(tmp_path / "half")
+    head = repo.common_dir / "worktrees/half/HEAD"
+    whole = head.read_text()
+    head.write_text(f"{'0' * 40}\n")
+
+    with pytest.raises(Busy):
+        fetched(attempt)
+    head.write_text(whole)
+    assert Fetched(oid) == fetched(attempt)
 
 
 def test_many_objects_come_too(attempt):
