@@ -76,7 +76,6 @@ class Submission:
     commit: str | None = None  # landing commit; recorded before the swap
     config: str | None = None  # blob of the settings used
     checks: tuple[CheckLine, ...] = ()
-    tries: int = 0  # landings that lost the race for the target
     output: str = ""  # failing output, trimmed for people
     push: Push | None = None  # None: nothing to push
     oid: str = field(default="", compare=False)  # record commit this was read from

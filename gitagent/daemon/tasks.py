@@ -8,8 +8,8 @@ from gitagent.core.layout import TASK_RECORDS
 from gitagent.core.task import TRANSITIONS, TaskRecord, TaskState
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record as codec
+from gitagent.git import records
 from gitagent.git.objects import Objects
-from gitagent.git.records import Records
 from gitagent.git.repository import Repository
 from gitagent.host import clock
 
@@ -30,7 +30,7 @@ def write(
     newest = new.newest
     if newest and newest.log and not (old and old.newest == newest):
         attachments["log"] = newest.log
-    oid = Records(repo).append(
+    oid = records.Records(repo).append(
         TASK_RECORDS + new.id,
         (old.oid or None) if old else None,
         codec.dump_task(new),
@@ -48,7 +48,7 @@ def read(objects: Objects, task_id: str) -> TaskRecord | None:
     oid = objects.ref(TASK_RECORDS + task_id)
     if oid is None:
         return None
-    return replace(codec.load_task(Records.read(objects, oid)), oid=oid)
+    return replace(codec.load_task(records.read(objects, oid)), oid=oid)
 
 
 def request(

@@ -45,6 +45,17 @@ class Outline:
     heading: Heading | None
     blocks: tuple[Block, ...]
 
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """The texts of the shell blocks, in order; one without an end is none."""
+        return tuple(b.text for b in self.blocks if b.info in SHELLS and b.closed)
+
+    @property
+    def unclosed(self) -> int | None:
+        """The row (from 0) of the first shell block that does not end, or None."""
+        rows = (b.row for b in self.blocks if b.info in SHELLS and not b.closed)
+        return next(rows, None)
+
 
 def outline(text: str) -> Outline:
     """Find the first heading and every fenced block of ``text``, in order."""

@@ -6,7 +6,7 @@ from gitagent.files import clean
 from gitagent.files.fields import Fields
 from gitagent.files.frontmatter import Front, split
 from gitagent.files.globs import command_problem, glob_problem
-from gitagent.files.markdown import SHELLS, Outline, outline
+from gitagent.files.markdown import Outline, outline
 from gitagent.files.text import Malformed
 
 KEYS = (
@@ -38,24 +38,11 @@ def parse(id: str, blob: str, data: bytes, path: str) -> TaskFile | Refusal:  # 
         return Refusal(path, str(error))
 
 
-def sh_blocks(text: str) -> tuple[str, ...]:
-    """Return the fenced ``sh``, ``bash`` and ``shell`` blocks of ``text``, in order.
-
-    A block that the text does not end is left out; see `unclosed`.
-    """
-    return _scripts(outline(text))
-
-
-def unclosed(text: str) -> int | None:
-    """Return the row (from 0) of a fenced shell block that never ends, or None."""
-    return _unclosed(outline(text))
-
-
 def _parse(id: str, blob: str, front: Front, path: str) -> TaskFile:  # noqa: A002
     found = outline(front.body)
     fields = Fields(front, path)
     fields.known(KEYS)
-    if (row := _unclosed(found)) is not None:
+    if (row := found.unclosed) is not None:
         problem = "the sh block that begins here does not end"
         raise Malformed(path, problem, "end it with its fence", front.first + row)
     if not front.body.strip() and "title" not in front.values:
@@ -69,7 +56,7 @@ def _parse(id: str, blob: str, front: Front, path: str) -> TaskFile:  # noqa: A0
         blob=blob,
         title=clean.sentence(fields.text("title") or _heading(found) or id),
         text=front.body if front.kind else _below_title(front.body, found),
-        scripts=_scripts(found),
+        scripts=found.scripts,
         agent=fields.text("agent", id_problem),
         kind=fields.text("kind", id_problem),
         priority=fields.whole("priority", -_PRIORITY, _PRIORITY) or 0,
@@ -82,15 +69,6 @@ def _parse(id: str, blob: str, front: Front, path: str) -> TaskFile:  # noqa: A0
         land=fields.choice("land", Land) or Land.AUTO,
         budget=fields.amounts("budget"),
     )
-
-
-def _scripts(found: Outline) -> tuple[str, ...]:
-    return tuple(b.text for b in found.blocks if b.info in SHELLS and b.closed)
-
-
-def _unclosed(found: Outline) -> int | None:
-    rows = (b.row for b in found.blocks if b.info in SHELLS and not b.closed)
-    return next(rows, None)
 
 
 def _heading(found: Outline) -> str:

@@ -30,7 +30,7 @@ from gitagent.git.text import clean_message
 from gitagent.git.unfinished import Desk, Note, desk, remove_ref_locks
 from gitagent.git.whereabouts import find
 
-__all__ = ["Advanced", "Blocked", "advance", "recover", "settle"]
+__all__ = ["Advanced", "Blocked", "advance", "settle"]
 
 TIMEOUT_S = 900.0
 
@@ -86,21 +86,6 @@ def advance(
             if moved := _move_with(place, note, ref, old, new, message):
                 return moved
     raise Busy(f"the checkout of {ref} changes hands")
-
-
-def recover(
-    repo: Repository, ref: str, old: str | None, new: str
-) -> Advanced | Blocked:
-    """Complete an advance that may have been cut off; doing it again is no change.
-
-    Raises as ``advance`` does: LostRace means that it did not happen, and nothing of
-    it is left staged.
-    """
-    settle(repo)
-    now = _read(repo, ref)
-    if now is not None and _contains(repo, now, new):
-        return Advanced()
-    return advance(repo, ref, old, new, "gitagent: complete a landing")
 
 
 def settle(repo: Repository) -> None:

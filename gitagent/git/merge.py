@@ -33,9 +33,8 @@ _attributes: dict[str, tuple[tuple[str, str], ...]] = {}  # by tree; ids never g
 class MergeResult:
     """A merged tree, or why there is none."""
 
-    tree: str | None  # None: conflict, or unrelated histories
-    conflicts: tuple[str, ...] = ()  # paths, sorted; as the sides name them
-    unrelated: bool = False  # base and tip have no ancestor in common
+    tree: str | None
+    conflicts: tuple[str, ...] = ()  # paths, sorted; no tree and none: unrelated
 
 
 def merge(repo: Repository, objects: Objects, base: str, tip: str) -> MergeResult:
@@ -58,7 +57,7 @@ def merge(repo: Repository, objects: Objects, base: str, tip: str) -> MergeResul
             done = _merge_tree(repo, Path(place, "git"), folder, base, tip)
         except GitError:
             if objects.merge_base(base, tip) is None:
-                return MergeResult(None, unrelated=True)
+                return MergeResult(None)
             raise
     tree, *rest = done.out.decode(errors="surrogateescape").split("\0")
     if not is_oid(tree):

@@ -48,12 +48,6 @@ def read_all(objects: Objects, tips: Mapping[str, str]) -> dict[str, bytes | Use
     }
 
 
-def attachment(objects: Objects, oid: str, name: str) -> bytes | None:
-    """Return what was attached to this step; None if nothing by that name was."""
-    (data,) = objects.blobs_at([(oid, name)])
-    return data
-
-
 def history(objects: Objects, oid: str) -> Iterator[Commit]:
     """Yield the commits of a chain, the newest first."""
     step: str | None = oid
@@ -71,11 +65,6 @@ class Records:
 
     repo: Repository
     fast: bool = False  # see Repository.objects
-
-    read = staticmethod(read)
-    read_all = staticmethod(read_all)
-    attachment = staticmethod(attachment)
-    history = staticmethod(history)
 
     def append(
         self,

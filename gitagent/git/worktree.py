@@ -143,16 +143,6 @@ def reason() -> str:
     return f"{_PREFIX}{os.uname().nodename}:{boot_id()}:{pid}:{kin.ticks(pid)}"
 
 
-def abandoned(worktree: Worktree) -> bool:
-    """Whether it is ours, of this machine, and the process that made it is gone."""
-    if not worktree.ours:
-        return False
-    host, boot, pid, ticks, *_ = [*(worktree.locked or "").split(":")[1:], *[""] * 4]
-    if host != os.uname().nodename or not (pid.isdigit() and ticks.isdigit()):
-        return False
-    return boot != boot_id() or not kin.alive(int(pid), int(ticks))
-
-
 def remove(repo: Repository, path: Path) -> None:
     """Remove a worktree of ours with all that is in it; absent is no error.
 

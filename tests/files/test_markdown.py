@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gitagent.files.markdown import outline
-from gitagent.files.taskfile import sh_blocks, unclosed
 
 
 @pytest.mark.parametrize(
@@ -43,8 +42,8 @@ from gitagent.files.taskfile import sh_blocks, unclosed
     ],
 )
 def test_shell_blocks_are_the_fenced_ones_in_order(text, blocks):
-    assert blocks == sh_blocks(text)
-    assert unclosed(text) is None
+    assert blocks == outline(text).scripts
+    assert outline(text).unclosed is None
 
 
 @pytest.mark.parametrize(
@@ -58,8 +57,8 @@ def test_shell_blocks_are_the_fenced_ones_in_order(text, blocks):
     ],
 )
 def test_a_block_that_does_not_end_is_named_and_left_out(text, row):
-    assert row == unclosed(text)
-    assert "b" not in "".join(sh_blocks(text))
+    assert row == outline(text).unclosed
+    assert "b" not in "".join(outline(text).scripts)
 
 
 @pytest.mark.parametrize(

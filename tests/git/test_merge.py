@@ -155,7 +155,7 @@ def test_unrelated_histories_are_a_value(tmp_path):
     repo, base, _ = fork(tmp_path, {"a": "1"}, {"b": "1"}, {"c": "1"})
     alone = repo.commit_at("refs/heads/alone", {"z": "1"})
 
-    assert MergeResult(None, unrelated=True) == merged(repo, base, alone)
+    assert MergeResult(None) == merged(repo, base, alone)
 
 
 def test_an_object_that_is_not_here_is_an_error_and_no_conflict(repo):

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -12,12 +11,10 @@ from gitagent.errors import GitError, UserError
 from gitagent.git.repository import discover
 from gitagent.git.worktree import (
     Worktree,
-    abandoned,
     add,
     admin_dir,
     entries,
     parse,
-    reason,
     remove,
 )
 from gitagent.host.boot import boot_id
@@ -209,21 +206,6 @@ def test_a_clone_is_not_removed(repo, tmp_path):
         remove(discover(repo.path), clone.path)
 
     assert [] == clone.status()
-
-
-def test_an_owner_that_is_gone_has_abandoned_its_worktree():
-    def owned(lock):
-        return Worktree(Path("/w"), None, None, locked=lock)
-
-    host, boot, pid = os.uname().nodename, boot_id(), os.getpid()
-
-    assert not abandoned(owned(reason()))
-    assert abandoned(owned(f"gitagent:{host}:{boot}:{pid}:1"))
-    assert abandoned(owned(f"gitagent:{host}:another:{pid}:1"))
-    assert not abandoned(owned(f"gitagent:elsewhere:{boot}:{pid}:1"))
-    assert not abandoned(owned("gitagent:"))
-    assert not abandoned(owned("usb stick"))
-    assert not abandoned(owned(None))
 
 
 def test_the_admin_folder_is_believed_only_if_it_points_back(repo, place, tmp_path):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gitagent.git.advance import Advanced, Blocked, advance, recover
+from gitagent.git.advance import Advanced, Blocked, advance, settle
 from gitagent.git.repository import discover
 from tests.support.repos import Content, Repo
 
@@ -38,7 +38,10 @@ class Landing:
 
     def recover(self) -> Advanced | Blocked:
         """Do what a daemon does that finds the landing recorded."""
-        return recover(discover(self.repo.path), MAIN, self.old, self.new)
+        settle(discover(self.repo.path))
+        if 0 == self.repo.ask("merge-base", "--is-ancestor", self.new, MAIN):
+            return Advanced()
+        return self.advance()
 
     @property
     def landed(self) -> bool:
