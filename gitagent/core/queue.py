@@ -35,7 +35,13 @@ from gitagent.core.judge import (
 from gitagent.core.policy import offences
 from gitagent.core.settings import LanderMode, Settings, Strategy
 from gitagent.core.snapshot import Moment, Offer, Snapshot
-from gitagent.core.submission import CheckLine, Push, Submission, SubmissionState
+from gitagent.core.submission import (
+    CheckLine,
+    Push,
+    Submission,
+    SubmissionState,
+    in_order,
+)
 from gitagent.core.task import TaskFile, TaskState
 
 RACES = 5  # landings that may lose the race for the target before a pause
@@ -47,7 +53,7 @@ def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
     settled = list(_settle(snapshot, now))
     actions += settled
     gone = {action.old.id for action in settled if isinstance(action, WriteSubmission)}
-    queue = [s for s in in_order(snapshot) if s.id not in gone]
+    queue = [s for s in in_order(snapshot.submissions.values()) if s.id not in gone]
     blocked = pause(snapshot)
     for submission in queue:
         if blocked:
@@ -61,12 +67,6 @@ def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
         actions += _behind(queue, actions, now)
     actions += _pushes(snapshot, now)
     return actions
-
-
-def in_order(snapshot: Snapshot) -> list[Submission]:
-    """Return the open submissions in the order in which they may land."""
-    pending = (s for s in snapshot.submissions.values() if not s.settled)
-    return sorted(pending, key=lambda s: (-s.priority, s.created, s.id))
 
 
 def pause(snapshot: Snapshot) -> str | None:
@@ -127,7 +127,7 @@ def _settle(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
         for s in sorted(snapshot.submissions.values(), key=lambda s: s.created)
         if s.branch and s.task is None
     }
-    for submission in in_order(snapshot):
+    for submission in in_order(snapshot.submissions.values()):
         if submission.id in snapshot.landed:
             yield landed(submission, snapshot.settings, now)
             continue

@@ -3,6 +3,7 @@
 A submission pins an object id, not a branch. Once settled it never changes again.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -84,3 +85,9 @@ class Submission:
     def settled(self) -> bool:
         """Whether the outcome is final."""
         return self.state in SETTLED
+
+
+def in_order(submissions: Iterable[Submission]) -> list[Submission]:
+    """Return the open ones of these in the order in which they may land."""
+    pending = (s for s in submissions if not s.settled)
+    return sorted(pending, key=lambda s: (-s.priority, s.created, s.id))

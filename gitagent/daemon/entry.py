@@ -184,7 +184,7 @@ def uncommitted(repo: Repository) -> bool:
 
 def poke(repo: Repository) -> bool:
     """Wake the daemon; whether one runs."""
-    path = place.state_dir(repo.common_dir) / "socket"
+    path = place.socket_path(repo.common_dir)
     try:
         return ask(path, {"op": "poke"}, _POKE_S) is not None
     except GitagentError:

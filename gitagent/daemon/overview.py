@@ -6,7 +6,7 @@ open ones by the first line of their newest commit: a record that settles begins
 with its state. What follows from an object id is remembered in ``overview.json``.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -98,13 +98,7 @@ def open_submissions(repo: Repository, objects: Objects) -> list[Submission]:
     """Return those that are not settled, in the order in which they may land."""
     rows = [row for row in _rows(repo, SUBMISSIONS) if not row.settled]
     found, _ = _load(objects, rows, SUBMISSIONS, record.load_submission)
-    return in_order(found.values())
-
-
-def in_order(submissions: Iterable[Submission]) -> list[Submission]:
-    """Return the open ones of these in the order in which they may land."""
-    pending = [s for s in submissions if not s.settled]
-    return sorted(pending, key=lambda s: (-s.priority, s.created, s.id))
+    return submission.in_order(found.values())
 
 
 @dataclass(frozen=True, slots=True)

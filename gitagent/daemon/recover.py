@@ -13,9 +13,9 @@ from gitagent.git.locks import remove_dead
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
-from gitagent.host import place
 from gitagent.host.log import log
 from gitagent.worker import attempt as worker
+from gitagent.worker.folder import attempts_root
 
 
 def locks(repo: Repository) -> None:
@@ -37,7 +37,7 @@ def leftovers(repo: Repository) -> None:
 
 
 def _attempts(repo: Repository, objects: Objects) -> None:
-    folder = place.cache_root(repo.common_dir) / "attempts"
+    folder = attempts_root(repo.common_dir)
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     for name in sorted(names):
         task, _, number = name.rpartition("-")

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitagent.core.layout import SUBMISSIONS
-from gitagent.core.submission import CheckLine, Submission
+from gitagent.core.submission import CheckLine, Submission, in_order
 from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
-from gitagent.daemon.overview import Overview, in_order
+from gitagent.daemon.overview import Overview
 
 VERSION: Final = 1
 

@@ -28,11 +28,6 @@ STOP_S = 20.0  # for workers to end before the daemon leaves them to the kernel
 ASK_S = 5.0
 
 
-def socket_path(repo: Repository) -> Path:
-    """Return where the daemon of a repository listens."""
-    return place.state_dir(repo.common_dir) / "socket"
-
-
 def up(repo: Repository) -> int:
     """Be the daemon until SIGTERM, ^C or `gitagent down`; return the exit code.
 
@@ -66,7 +61,7 @@ def _already(repo: Repository) -> int:
 
 def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
     loop = Loop(repo, wake)
-    path = socket_path(repo)
+    path = place.socket_path(repo.common_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def answer(message: dict[str, object]) -> dict[str, object]:
@@ -131,7 +126,7 @@ def _tell_ready() -> None:
 
 def up_detached(repo: Repository) -> int:
     """Start a daemon in the background and return once its first read is done."""
-    running = ask(socket_path(repo), {"op": "poke"}, ASK_S) is not None
+    running = ask(place.socket_path(repo.common_dir), {"op": "poke"}, ASK_S) is not None
     if running or (held(repo.common_dir) and holder(repo.common_dir) is None):
         return _already(repo)
     log_path = place.state_dir(repo.common_dir) / "log" / "daemon.log"
@@ -150,7 +145,9 @@ def up_detached(repo: Repository) -> int:
         told = _word(reading)
     finally:
         os.close(reading)
-    if told == b"ready\n" or ask(socket_path(repo), {"op": "poke"}, ASK_S):
+    if told == b"ready\n" or ask(
+        place.socket_path(repo.common_dir), {"op": "poke"}, ASK_S
+    ):
         return 0
     with log_path.open("rb") as lines:
         lines.seek(start)
@@ -169,7 +166,7 @@ def _word(fd: int) -> bytes:
 def down(repo: Repository) -> bool:
     """Stop the daemon and wait until it is gone; False if none runs."""
     there = holder(repo.common_dir)
-    if ask(socket_path(repo), {"op": "down"}, ASK_S) is None:
+    if ask(place.socket_path(repo.common_dir), {"op": "down"}, ASK_S) is None:
         if there is None:
             return False
         kin.terminate(there.pid, there.ticks)

@@ -44,7 +44,7 @@ def landing_message(
         ("Gitagent-Tip", submission.tip),
         ("Gitagent-Config", config),
         ("Gitagent-Checked", checked),
-        *(("Gitagent-Check", _check(line)) for line in checks),
+        *(("Gitagent-Check", check_trailer(line)) for line in checks),
     ]
     subject = clean.sentence(subject, _SUBJECT) or f"Land {submission.id}"
     return annotated(f"{subject}\n\n{body}", ours)
@@ -106,5 +106,6 @@ def escape(text: str) -> str:
     )
 
 
-def _check(line: CheckLine) -> str:
+def check_trailer(line: CheckLine) -> str:
+    """Return the value of a check's trailer: name, state, and how long it took."""
     return f"{line.name} {line.state} {line.seconds or 0:.1f}s"

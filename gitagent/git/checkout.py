@@ -26,12 +26,10 @@ from gitagent.git.stat_index import Folders, load
 from gitagent.git.sweep import opened, remove_below, remove_entry, remove_tree
 from gitagent.git.unignored import Search
 from gitagent.host import clock
+from gitagent.host.confinement import GIT_DIR, WORKSPACE
 from gitagent.host.sandbox import Bind
 
 TIMEOUT_S = 900.0
-
-WORKSPACE = "/workspace"
-GIT_DIR = "/gitagent/git"
 
 _TICK_S = 2.0  # longest step of a file system's clock
 

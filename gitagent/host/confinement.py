@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 
 HOME = "/home/worker"
+WORKSPACE = "/workspace"  # the files
+GIT_DIR = "/gitagent/git"  # the private Git directory
 UID = 1000  # inside; outside it is the daemon's own
 
 FLAGS = (

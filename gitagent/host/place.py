@@ -24,6 +24,11 @@ def state_dir(common_dir: Path) -> Path:
     return common_dir / "gitagent"
 
 
+def socket_path(common_dir: Path) -> Path:
+    """Return where the daemon of the repository listens."""
+    return state_dir(common_dir) / "socket"
+
+
 def free_bytes(path: Path) -> int:
     """Return what this user can still write where ``path`` is or will be."""
     there = path

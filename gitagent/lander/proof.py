@@ -11,7 +11,7 @@ from gitagent.errors import ConfigError, GitError, UserError
 from gitagent.files import clean
 from gitagent.files import settings as settings_file
 from gitagent.files.frontmatter import split
-from gitagent.files.message import trailers
+from gitagent.files.message import check_trailer, trailers
 from gitagent.files.text import Malformed
 from gitagent.git.objects import Commit, Objects
 from gitagent.git.tree import product_tree, walk_changes
@@ -78,7 +78,7 @@ class Proof:
         if record.state in _NO:
             yield f"Its submission is recorded as {record.state}."
         named = [value for key, value in pairs if key == "Gitagent-Check"]
-        lines = [_trailer(line) for line in record.checks]
+        lines = [check_trailer(line) for line in record.checks]
         if named != lines:
             yield f"It names the checks {named}, and its record {lines}."
 
@@ -200,10 +200,6 @@ class Proof:
             found = tuple(receipts.look_up(self._objects, product, self._refs))
             self._stored[product] = found
         return self._stored[product]
-
-
-def _trailer(line: CheckLine) -> str:
-    return f"{line.name} {line.state} {line.seconds or 0:.1f}s"
 
 
 def _shown(value: str | None) -> str:

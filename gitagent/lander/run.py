@@ -15,11 +15,11 @@ from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.errors import GitagentError
 from gitagent.files import clean
-from gitagent.git.checkout import WORKSPACE, Checkout, Pool
+from gitagent.git.checkout import Checkout, Pool
 from gitagent.git.repository import Repository
 from gitagent.git.sweep import remove_tree
 from gitagent.host import clock
-from gitagent.host.confinement import HOME
+from gitagent.host.confinement import HOME, WORKSPACE
 from gitagent.host.engine import Engine
 from gitagent.host.failpoint import failpoint
 from gitagent.host.process import Cancel, Exit

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gitagent.host.confinement import GIT_DIR, WORKSPACE
 from gitagent.host.place import cache_root
 
 _OUT_BYTES = 64 * 1024
@@ -58,12 +59,12 @@ class Folder:
     @property
     def inside_tree(self) -> str:
         """The worktree as the agent sees it."""
-        return "/workspace" if self.confined else str(self.tree)
+        return WORKSPACE if self.confined else str(self.tree)
 
     @property
     def inside_git(self) -> str:
         """The private Git directory as the agent sees it."""
-        return "/gitagent/git" if self.confined else str(self.git)
+        return GIT_DIR if self.confined else str(self.git)
 
     @property
     def inside_given(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from gitagent.git.private import alternate_dirs
+from gitagent.host.confinement import HOME
 from gitagent.host.engine import MARK
 from gitagent.host.sandbox import Bind, Confinement
 from gitagent.worker.folder import Folder
@@ -31,7 +32,7 @@ def workspace(
     """
     sandbox = order.settings.sandbox
     binds = (
-        Bind(str(folder.home), "/home/worker", writable=True),
+        Bind(str(folder.home), HOME, writable=True),
         Bind(str(folder.given), folder.inside_given),
         Bind(str(folder.out), folder.inside_out, writable=True),
         Bind(str(folder.git), folder.inside_git, writable=True),
