@@ -38,6 +38,7 @@ class Candidate:
     tree: str = ""  # merged tree; empty on conflict
     product: str = ""  # its product tree; empty on conflict
     conflicts: tuple[str, ...] = ()  # paths; not empty means conflict
+    fault: str = ""  # a sentence: there is something that no checkout can hold
     changes: tuple[PathChange, ...] = ()  # base tree to merged tree
     task_blob: str | None = None  # the task's file in base; None: none, or no task
     colliding: tuple[str, ...] = ()  # new paths equal to others after casefold and NFC

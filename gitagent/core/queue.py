@@ -315,6 +315,8 @@ def _refusal(
             f"It conflicts with the target in {paths}. Merge "
             f"{settings.target} into the work, resolve, and submit again."
         )
+    if candidate.fault:
+        return candidate.fault
     agent = agent_of(task, snapshot) if task else None
     return " ".join(offences(candidate, submission, settings, task, agent))
 

@@ -6,9 +6,18 @@ Git for the order of entries and the lines of a commit.
 
 import codecs
 import re
+import stat
 from collections.abc import Iterable, Sequence
 
-from gitagent.git.objects import TREE, Commit, Entry
+from gitagent.git.objects import (
+    BLOB,
+    EXECUTABLE,
+    GITLINK,
+    LINK,
+    TREE,
+    Commit,
+    Entry,
+)
 from gitagent.git.text import Person, clean_message, parse_signature, signature
 
 _SHA1 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{20})", re.DOTALL)
@@ -43,11 +52,19 @@ def load_tree(data: bytes, *, sha256: bool) -> tuple[Entry, ...]:
     return tuple(
         Entry(
             name.decode(errors="surrogateescape"),
-            int(mode, 8),
+            _mode(int(mode, 8)),
             oid.hex(),
         )
         for mode, name, oid in (_SHA256 if sha256 else _SHA1).findall(data)
     )
+
+
+def _mode(stored: int) -> int:
+    """Return the mode that git takes an entry for; see canon_mode in cache.h."""
+    kind = stat.S_IFMT(stored)
+    if kind == stat.S_IFREG:
+        return EXECUTABLE if stored & stat.S_IXUSR else BLOB
+    return kind if kind in {LINK, TREE} else GITLINK
 
 
 def dump_commit(

@@ -4,17 +4,26 @@ Only the trees along a changed path are read and written. What is read can be ho
 trees nested to any depth, and few objects that unfold to more paths than memory holds.
 """
 
+import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gitagent.core.candidate import Change, PathChange
 from gitagent.core.layout import RECORD_FOLDERS
 from gitagent.errors import UserError
-from gitagent.git.objects import BLOB, GITLINK, TREE, Entry, Objects
+from gitagent.files import clean
+from gitagent.git.objects import BLOB, GITLINK, LINK, TREE, Entry, Objects
 
 _RECORDS: Final = frozenset(path.split("/")[1] for path in RECORD_FOLDERS)
 
 PATHS = 1_000_000  # that a walk unfolds before it gives up
+PATH_BYTES = 3_000  # of a new path; the kernel takes 4096 with all that is above
+_NAME_BYTES = 255
+
+# What git checks nothing out for; see verify_path in read-cache.c.
+_GITS_OWN = re.compile(r"(?:^|\\)(?:\.git|git~1)[ .]*(?:$|[:\\])", re.IGNORECASE)
+_MODULES = re.compile(r"\.gitmodules[ .]*$|gitmod~|gi7eba~", re.IGNORECASE)
 
 _Leaf = tuple[int, str] | None  # (mode, object id), or None to remove
 _Changes = Mapping[tuple[str, ...], _Leaf]  # by the names of the path
@@ -109,7 +118,8 @@ def walk_changes(
     the folder's files are added.
 
     Raises:
-        UserError: more than ``limit`` paths differ.
+        UserError: more than ``limit`` paths differ, or a new one is none that can be
+            checked out.
     """
     budget = _Budget(limit)
     found = []
@@ -119,12 +129,17 @@ def walk_changes(
         if before == after:
             continue
         olds, news = _by_name(objects, before), _by_name(objects, after)
+        if after is not None and len(news) < len(objects.tree(after)):
+            raise UserError(f"{clean.line(prefix) or 'the top'} has one name twice")
         for name in olds.keys() | news.keys():
             one, other = olds.get(name), news.get(name)
             if one == other:
                 continue
             budget.spend()
             path = prefix + name
+            if other is not None and not _fits(prefix, other):
+                shown = clean.sentence(path)
+                raise UserError(f"no checkout can hold the path {shown}")
             subtrees = _tree_oid(one), _tree_oid(other)
             if subtrees != (None, None):
                 stack.append((f"{path}/", *subtrees))
@@ -149,6 +164,19 @@ def _by_name(objects: Objects, tree: str | None) -> dict[str, Entry]:
     if tree is None:
         return {}
     return {entry.name: entry for entry in objects.tree(tree)}
+
+
+def _fits(prefix: str, entry: Entry) -> bool:
+    """Whether git and the kernel take an entry into a folder of a checkout."""
+    name, size = entry.name, len(os.fsencode(entry.name))
+    return not (
+        name in {".", ".."}
+        or "/" in name
+        or size > _NAME_BYTES
+        or size + len(os.fsencode(prefix)) > PATH_BYTES
+        or _GITS_OWN.search(name)
+        or (entry.mode == LINK and _MODULES.match(name))
+    )
 
 
 def _tree_oid(entry: Entry | None) -> str | None:

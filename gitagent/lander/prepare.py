@@ -47,14 +47,16 @@ def _prepare(
     repo: Repository, objects: Objects, submission: Submission, base: str
 ) -> Candidate:
     tip = submission.tip
-    merged = merge(repo, objects, base, tip)
-    if merged.tree is None:
-        return Candidate(base, tip, conflicts=merged.conflicts or _STRANGERS)
     base_tree = objects.commit(base).tree
     try:
+        # Git would unfold a tree of any size, and end with all the memory there is.
+        walk_changes(objects, base_tree, objects.commit(tip).tree)
+        merged = merge(repo, objects, base, tip)
+        if merged.tree is None:
+            return Candidate(base, tip, conflicts=merged.conflicts or _STRANGERS)
         changes = walk_changes(objects, base_tree, merged.tree)
     except UserError as error:
-        return Candidate(base, tip, conflicts=(f"everything: {error.message}",))
+        return Candidate(base, tip, fault=f"It cannot be landed: {error.message}.")
     product = product_tree(objects, merged.tree)
     commit = _commit(objects, product, base, tip)
     pin = RefUpdate(candidate_ref(submission.id), commit, ANY)

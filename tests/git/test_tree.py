@@ -262,6 +262,69 @@ def test_few_objects_that_unfold_without_end_are_refused(objects):
         list(tree.walk(objects, bomb, limit=10_000))
 
 
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("n" * 256, BLOB),
+        ("..", TREE),
+        (".git", TREE),
+        (".GIT ", TREE),
+        ("git~1", BLOB),
+        ("a\\.git", TREE),
+        (".gitmodules", LINK),
+    ],
+)
+def test_a_new_path_that_no_checkout_can_hold_is_refused(objects, name, mode):
+    blob = objects.write_blob(b"x")
+    oid = objects.write_tree([Entry("f", BLOB, blob)]) if mode == TREE else blob
+    new = objects.write_tree([Entry(name, mode, oid), Entry("a", BLOB, blob)])
+    edited = objects.write_tree([Entry(name, mode, oid)])
+
+    with pytest.raises(UserError):
+        tree.walk_changes(objects, None, new)
+    assert 1 == len(tree.walk_changes(objects, new, edited))
+
+
+def test_a_path_too_long_for_the_kernel_is_refused(objects):
+    long = objects.write_tree([Entry("f", BLOB, objects.write_blob(b"x"))])
+    for _ in range(20):
+        long = objects.write_tree([Entry("d" * 200, TREE, long)])
+
+    with pytest.raises(UserError):
+        tree.walk_changes(objects, None, long)
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a/b",)])
+def test_a_broken_tree_is_refused(repo, objects, names):
+    blob = objects.write_blob(b"x")
+    data = b"".join(
+        b"100644 %b\0%b" % (name.encode(), bytes.fromhex(blob)) for name in names
+    )
+    literally = ("hash-object", "-t", "tree", "-w", "--stdin", "--literally")
+    broken = repo.git(*literally, stdin=data)
+
+    with pytest.raises(UserError):
+        tree.walk_changes(objects, None, broken)
+
+
+@pytest.mark.parametrize(
+    ("odd", "mode"), [("40755", TREE), ("100664", BLOB), ("100777", EXECUTABLE)]
+)
+def test_an_odd_mode_hides_nothing(repo, objects, odd, mode):
+    """Git takes it for what it is nearest to, and checks that out."""
+    blob = objects.write_blob(b"x")
+    inner = objects.write_tree([Entry("f", BLOB, blob)])
+    oid = inner if mode == TREE else blob
+    data = b"%b n\0%b" % (odd.encode(), bytes.fromhex(oid))
+    literally = ("hash-object", "-t", "tree", "-w", "--stdin", "--literally")
+    stored = repo.git(*literally, stdin=data)
+
+    [change] = tree.walk_changes(objects, None, stored)
+
+    assert ("n/f" if mode == TREE else "n") == change.path
+    assert (Entry("n", mode, oid),) == objects.tree(stored)
+
+
 def test_a_tree_nested_to_any_depth_is_walked(repo):
     with discover(repo.path).objects() as objects:
         deep = objects.write_tree([Entry("f", BLOB, objects.write_blob(b"x"))])

@@ -1,7 +1,11 @@
 import subprocess
 from dataclasses import replace
 
+import pytest
+
 from gitagent.core.candidate import Change
+from gitagent.git.objects import BLOB, TREE, Entry
+from gitagent.lander import prepare
 from gitagent.lander.scope import colliding, fold, only_in
 from gitagent.lander.submit import candidate_ref
 from tests.support.lander import Bench
@@ -80,6 +84,38 @@ def test_a_history_of_its_own_is_a_conflict(made: Bench):
 
     assert candidate.conflicts
     assert "" == candidate.tree
+
+
+@pytest.mark.slow
+def test_what_unfolds_without_end_is_found_before_git_unfolds_it(
+    made: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    """A deletion lets git look for renames, in all that is new."""
+    monkeypatch.delattr(prepare, "merge")
+    objects = made.objects
+    bomb = objects.write_tree([Entry("f", BLOB, objects.write_blob(b"boom"))])
+    for _ in range(7):
+        bomb = objects.write_tree([Entry(f"d{n}", TREE, bomb) for n in range(8)])
+    top = objects.tree(objects.commit(made.target).tree)
+    kept = [entry for entry in top if entry.name != "README.md"]
+    who = objects.commit(made.target).author
+    tree = objects.write_tree([*kept, Entry("bomb", TREE, bomb)])
+    tip = objects.write_commit(tree, (made.target,), "Boom\n", who, who)
+    candidate = made.prepare(made.submit(tip))
+
+    assert candidate.fault
+    assert "" == candidate.commit
+
+
+def test_a_path_that_no_checkout_can_hold_is_a_fault(made: Bench):
+    objects = made.objects
+    blob = objects.write_blob(b"x")
+    top = objects.tree(objects.commit(made.target).tree)
+    who = objects.commit(made.target).author
+    tree = objects.write_tree([*top, Entry("n" * 300, BLOB, blob)])
+    tip = objects.write_commit(tree, (made.target,), "Long\n", who, who)
+
+    assert made.prepare(made.submit(tip)).fault
 
 
 def test_the_task_blob_is_the_one_of_the_base(made: Bench):
