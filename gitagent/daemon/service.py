@@ -70,6 +70,12 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
         wake.set()
         return {"ok": True, "pid": os.getpid(), "version": __version__}
 
+    def told(_: Snapshot) -> bool:
+        if not watch.healthy():  # its thread died, or there are new folders of refs
+            watch.stop()
+            watch.start()
+        return bool(stop)
+
     listener = Listener(path, answer)
     watch = Watch(repo.common_dir, wake)
     recover.locks(repo)
@@ -80,7 +86,7 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
     try:
         loop.turn()
         _tell_ready()
-        loop.run(lambda _: bool(stop))
+        loop.run(told)
         _wind_down(loop, stop)
     finally:
         listener.stop()
@@ -126,7 +132,7 @@ def _tell_ready() -> None:
 
 def up_detached(repo: Repository) -> int:
     """Start a daemon in the background and return once its first read is done."""
-    running = ask(place.socket_path(repo.common_dir), {"op": "poke"}, ASK_S) is not None
+    running = _ask(repo, "poke")
     if running or (held(repo.common_dir) and holder(repo.common_dir) is None):
         return _already(repo)
     log_path = place.state_dir(repo.common_dir) / "log" / "daemon.log"
@@ -145,15 +151,18 @@ def up_detached(repo: Repository) -> int:
         told = _word(reading)
     finally:
         os.close(reading)
-    if told == b"ready\n" or ask(
-        place.socket_path(repo.common_dir), {"op": "poke"}, ASK_S
-    ):
+    if told == b"ready\n" or _ask(repo, "poke"):
         return 0
     with log_path.open("rb") as lines:
         lines.seek(start)
         last = lines.read().decode(errors="replace").strip().splitlines()
     reason = last[-1].removeprefix("gitagent: ") if last else "no word from it"
     raise GitagentError(f"the daemon did not start: {reason}", f"see {log_path}")
+
+
+def _ask(repo: Repository, what: str) -> bool:
+    """Ask the daemon for something; False: none listens."""
+    return ask(place.socket_path(repo.common_dir), {"op": what}, ASK_S) is not None
 
 
 def _word(fd: int) -> bytes:
@@ -166,7 +175,7 @@ def _word(fd: int) -> bytes:
 def down(repo: Repository) -> bool:
     """Stop the daemon and wait until it is gone; False if none runs."""
     there = holder(repo.common_dir)
-    if ask(place.socket_path(repo.common_dir), {"op": "down"}, ASK_S) is None:
+    if not _ask(repo, "down"):
         if there is None:
             return False
         kin.terminate(there.pid, there.ticks)
