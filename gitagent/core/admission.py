@@ -57,7 +57,10 @@ def admit(task: TaskFile, snapshot: Snapshot, busy: int) -> Ready | Wait | Never
     if snapshot.machine.full:
         return Wait(snapshot.machine.full)
     if busy >= settings.worker.parallel:
-        return Wait(f"Waits for a free worker: worker.parallel is {busy}.")
+        most = settings.worker.parallel
+        return Wait(
+            f"Waits for a free worker; worker.parallel lets {most} run at once."
+        )
     return Ready(agent)
 
 

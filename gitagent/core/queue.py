@@ -85,7 +85,10 @@ def pause(snapshot: Snapshot) -> str | None:
             f'"{settings.lander.strategy}"; set lander.strategy = "merge".'
         )
     if settings.lander.mode is not LanderMode.BATCH and settings.lander.window > 1:
-        return 'Nothing lands: this release has no window in mode "chain".'
+        return (
+            'Nothing lands: this release has no window in mode "chain"; set '
+            "lander.window = 1."
+        )
     networked = [check.name for check in settings.check if check.network]
     if networked:
         return (

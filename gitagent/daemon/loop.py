@@ -40,7 +40,8 @@ from gitagent.lander.environment import environment
 POLL_S = 5.0  # a missed event costs at most this; the audit promises 5 s
 ERROR_S = 10.0  # pause after an effect that failed, such as on a full disk
 LOW_DISK = 256 * 1024 * 1024  # bytes without which nothing is started or landed
-_FULL = "The disk is nearly full ({} MiB free); make room."
+# No figure that changes: each other reason is one more record on that disk.
+_FULL = f"The disk is nearly full, below {LOW_DISK >> 20} MiB at {{}}; make room."
 ARCHIVE_S = 3600.0
 PUSH_S = (2.0, 60.0)  # first and longest pause before a push is tried again
 SPIN = 50  # turns in a row that did something, before something must be wrong
@@ -192,9 +193,9 @@ class Loop:
     def _machine(self, settings: Settings | None) -> Machine:
         confined = settings is None or settings.sandbox.mode is SandboxMode.REQUIRED
         full = place.cache_problem(self.repo.common_dir)
-        free = place.free_bytes(place.cache_root(self.repo.common_dir))
-        if full is None and free < LOW_DISK:
-            full = _FULL.format(free // 1024 // 1024)
+        root = place.cache_root(self.repo.common_dir)
+        if full is None and place.free_bytes(root) < LOW_DISK:
+            full = _FULL.format(root)
         return Machine(
             sandbox=sandbox.probe() if confined else None,
             environment=environment(settings) if settings else "",
