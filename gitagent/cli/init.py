@@ -75,7 +75,7 @@ def _tell(repo: Repository, objects: Objects, plan: Plan, commit: str) -> None:
         say.out(f"coding agents on this machine: {', '.join(plan.agents)}")
     problem = sandbox.probe()
     say.out("sandbox: usable" if problem is None else f"sandbox: {problem}")
-    blocking = setup.branch_in_the_way(objects, plan)
+    blocking = setup.branch_in_the_way(objects, plan.settings)
     if blocking is not None:
         say.note(
             f"the branch {blocking} is in the way of the tasks' branches "

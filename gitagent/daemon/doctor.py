@@ -14,6 +14,7 @@ from pathlib import Path
 from gitagent.core.layout import HEADS
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.daemon import entry, hooks
+from gitagent.daemon.setup import branch_in_the_way
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import GitagentError
 from gitagent.git.command import run_git
@@ -21,14 +22,13 @@ from gitagent.git.repository import Repository
 from gitagent.git.worktree import entries
 from gitagent.host import clock, place, sandbox
 from gitagent.host.lock import held, holder
-from gitagent.host.watch import Watch, filesystem
+from gitagent.host.watch import Watch, filesystem, is_remote
 
-OLDEST_GIT = (2, 38)  # the first with merge-tree --write-tree
+OLDEST_GIT = (2, 39)  # that it is tested with
 FEW_BYTES = 1 << 30
 OLD_LOCK_S = 600.0
 
 _VERSION = re.compile(r"(\d+)\.(\d+)")
-_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "drvfs"})
 
 
 class Verdict(StrEnum):
@@ -75,7 +75,7 @@ def _git(repo: Repository) -> Iterator[Fact]:
     text = run_git("--version", cwd=repo.common_dir).text
     found = _VERSION.search(text)
     new = found is not None and (int(found[1]), int(found[2])) >= OLDEST_GIT
-    mend = "" if new else "; gitagent needs git 2.38 or newer"
+    mend = "" if new else "; gitagent needs git 2.39 or newer"
     yield Fact("git", Verdict.GOOD if new else Verdict.BAD, f"{text}{mend}")
 
 
@@ -149,12 +149,11 @@ def _branches(repo: Repository) -> Iterator[Fact]:
     settings = _in_force(repo)
     if settings is None:
         return
-    first = settings.worker.branch.partition("{task}")[0].partition("/")[0]
     with repo.objects(fast=True) as objects:
-        there = first and objects.ref(HEADS + first)
-    if there:
+        there = branch_in_the_way(objects, settings)
+    if there is not None:
         text = (
-            f"the branch {first} is in the way of {settings.worker.branch}; rename it,"
+            f"the branch {there} is in the way of {settings.worker.branch}; rename it,"
             " or set worker.branch"
         )
         yield Fact("branches", Verdict.BAD, text)
@@ -219,7 +218,7 @@ def _disk(repo: Repository) -> Iterator[Fact]:
         text = f"{free // (1 << 20)} MiB are free at {path} ({kind or 'unknown'})"
         if free < FEW_BYTES:
             yield Fact("disk", Verdict.BAD, f"{text}; make room")
-        elif kind in _NETWORK:
+        elif is_remote(kind):
             yield Fact("disk", Verdict.NOTE, f"{text}; locks and events are less sure")
         else:
             yield Fact("disk", Verdict.GOOD, text)

@@ -157,9 +157,9 @@ def find_target(
     )
 
 
-def branch_in_the_way(objects: Objects, plan: Plan) -> str | None:
+def branch_in_the_way(objects: Objects, settings: Settings) -> str | None:
     """Return the branch because of which no branch of a task can be made, or None."""
-    first = plan.settings.worker.branch.partition("{task}")[0].partition("/")[0]
+    first = settings.worker.branch.partition("{task}")[0].partition("/")[0]
     ref = HEADS + first
     return first if first and objects.ref(ref) is not None else None
 

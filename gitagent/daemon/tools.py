@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitagent.host import process
-from gitagent.host.sandbox import visible_prefixes
+from gitagent.host.confinement import SYSTEM, visible_prefixes
 
 AGENTS = ("claude", "codex", "opencode", "aider")  # command lines of coding agents
 
-_SHOWN = ("/usr", "/opt", "/bin", "/sbin", "/lib", "/nix/store", "/gnu/store")
+_SHOWN = (*SYSTEM, "/bin", "/sbin", "/lib")
 _PROBE_S = 20.0
 
 

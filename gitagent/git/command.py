@@ -182,7 +182,7 @@ def not_started(cwd: Path, reason: str) -> UserError:
         return UserError(f"{cwd} is not a folder, or is not there any more")
     return UserError(
         f"git could not be started ({reason})",
-        "install git 2.38 or newer, or mend PATH",
+        "install git 2.39 or newer, or mend PATH",
     )
 
 

@@ -37,7 +37,7 @@ _ACCOUNTS: Mapping[str, bytes] = {
     "/etc/group": b"root:x:0:\nworker:x:1000:\nnogroup:x:65534:\n",
 }
 
-_SYSTEM = ("/usr", "/opt", "/nix/store", "/gnu/store")
+SYSTEM = ("/usr", "/opt", "/nix/store", "/gnu/store")
 
 # Never all of /etc/ssl or /etc/pki: they have private keys that root may read.
 # A copy costs nothing; every bind costs 0.2 ms, since bubblewrap reads all mounts anew.
@@ -157,7 +157,7 @@ def visible_prefixes() -> tuple[str, ...]:
     package = str(Path(__file__).resolve().parents[1])
     found: list[str] = []
     for path in (sys.base_prefix, sys.prefix, package):
-        if not _below(path, (*_SYSTEM, *found)) and not _below(_home(), (path,)):
+        if not _below(path, (*SYSTEM, *found)) and not _below(_home(), (path,)):
             found.append(path)
     return tuple(found)
 
@@ -165,7 +165,7 @@ def visible_prefixes() -> tuple[str, ...]:
 @cache
 def _system() -> tuple[str, ...]:
     args: list[str] = []
-    for path in _SYSTEM:
+    for path in SYSTEM:
         args += ["--ro-bind-try", path, path]
     for entry in sorted(Path("/").iterdir()):
         if entry.name in {"bin", "sbin"} or entry.name.startswith("lib"):
@@ -176,7 +176,7 @@ def _system() -> tuple[str, ...]:
 
 
 def _link_or_folder(path: Path) -> list[str]:
-    if path.is_symlink() and _below(str(path.resolve()), _SYSTEM):
+    if path.is_symlink() and _below(str(path.resolve()), SYSTEM):
         return ["--symlink", str(path.readlink()), str(path)]
     return ["--ro-bind", str(path), str(path)]
 
@@ -226,7 +226,7 @@ def _path(inside: Confinement) -> str:
     ]
     if inside.mode != "off":
         shown = {
-            *(*_SYSTEM, "/bin", "/sbin", *visible_prefixes()),
+            *(*SYSTEM, "/bin", "/sbin", *visible_prefixes()),
             *map(_expand, (*inside.read, *inside.write)),
             *(bind.dest for bind in inside.binds if bind.source == bind.dest),
         }

@@ -96,7 +96,7 @@ class Watch:
             self._give_up(f"{self._common_dir} is not there")
             return
         kind = filesystem(self._common_dir)
-        if _REMOTE.fullmatch(kind):
+        if is_remote(kind):
             self._give_up(f"{self._common_dir} is on {kind}, which tells of no changes")
             return
         # Every watch that is added again warns; it says nothing and fills the log.
@@ -165,6 +165,11 @@ def filesystem(path: Path, mounts: str | None = None) -> str:
         if where.is_relative_to(point) and len(point.parts) >= depth:
             kind, depth = right.split()[0], len(point.parts)
     return kind
+
+
+def is_remote(kind: str) -> bool:
+    """Whether a file system tells of no changes, and is less sure with locks."""
+    return _REMOTE.fullmatch(kind) is not None
 
 
 def is_noise(common_dir: Path, path: str) -> bool:

@@ -205,7 +205,7 @@ def test_a_branch_in_the_way_of_the_tasks_branches_is_told(repo):
         made = setup.plan(found, objects, None)
 
         assert isinstance(made, Plan)
-        assert "agent" == setup.branch_in_the_way(objects, made)
+        assert "agent" == setup.branch_in_the_way(objects, made.settings)
 
 
 def test_an_ignored_agent_folder_is_told(repo):

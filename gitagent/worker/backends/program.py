@@ -9,7 +9,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-_VISIBLE = ("/usr", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store")
+from gitagent.host.confinement import SYSTEM
+
+_VISIBLE = (*SYSTEM, "/bin", "/sbin")
 _FIRST_LINE = 512  # bytes of it that are read
 
 
