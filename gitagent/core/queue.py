@@ -5,7 +5,7 @@ each time: which of its checks have receipts, and what they say. So a target tha
 moved, a restart or a resubmission costs exactly the runs whose key is new.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from gitagent.core.action import (
     Land,
     Prepare,
     PushTarget,
+    StartRun,
     StopRuns,
     Submit,
     WriteSubmission,
@@ -35,6 +36,7 @@ from gitagent.core.judge import (
 from gitagent.core.policy import offences
 from gitagent.core.settings import LanderMode, Settings, Strategy
 from gitagent.core.snapshot import Moment, Offer, Snapshot
+from gitagent.core.stack import lost_below, with_needs
 from gitagent.core.submission import (
     CheckLine,
     Push,
@@ -49,6 +51,8 @@ RACES = 5  # landings that may lose the race for the target before a pause
 
 def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
     """Return what is to be done about every submission, the queue's head included."""
+    recorded = snapshot.submissions
+    snapshot = replace(snapshot, submissions=with_needs(snapshot))
     actions: list[Action] = list(_offers(snapshot, now))
     settled = list(_settle(snapshot, now))
     actions += settled
@@ -65,6 +69,7 @@ def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
             break
     if not blocked:
         actions += _behind(queue, actions, now)
+    actions += _stacked(queue, actions, recorded, now)
     actions += _pushes(snapshot, now)
     return actions
 
@@ -138,9 +143,16 @@ def _settle(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
         later = newest.get(submission.branch or "", "")
         if not reason and submission.task is None and later > submission.created:
             reason = "Its branch was submitted again with newer work."
+        state = SubmissionState.WITHDRAWN
+        if not reason and (lower := lost_below(submission, snapshot)):
+            state = lower.state
+            reason = (
+                f"It needs {lower.id}, which is {lower.state}; make it anew on what "
+                "the target has, or on a repair, and submit that."
+            )
         if reason:
             yield StopRuns(submission.id)
-            yield _write(submission, SubmissionState.WITHDRAWN, now, reason)
+            yield _write(submission, state, now, reason)
 
 
 def landed(
@@ -192,6 +204,21 @@ def _behind(
             yield _write(submission, SubmissionState.QUEUED, now, reason)
 
 
+def _stacked(
+    queue: list[Submission],
+    actions: list[Action],
+    recorded: Mapping[str, Submission],
+    now: Moment,
+) -> Iterator[Action]:
+    """Record what a submission stands on, for when that is gone."""
+    touched = {a.old.id for a in actions if isinstance(a, WriteSubmission)}
+    for submission in queue:
+        known = submission.needs == recorded[submission.id].needs
+        if not known and submission.id not in touched:
+            message = f"stands on {', '.join(submission.needs)}"
+            yield _changed(submission, submission, now, message)
+
+
 def _pushes(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
     """Bring landings to the remote; a failed push never touches the landing."""
     live, settings = snapshot.live, snapshot.settings
@@ -222,7 +249,10 @@ def _advance(
         return
     candidate = snapshot.live.candidates.get(submission.id)
     if candidate is None or candidate.base != base or candidate.tip != submission.tip:
-        yield Prepare(submission, base)
+        if _put_off(f"Prepare {submission.id}", snapshot, now):
+            yield from _hold(submission, snapshot, now)
+        else:
+            yield Prepare(submission, base)
         return
     if candidate.contained:
         reason = "Its tip was already part of the target; there was nothing to land."
@@ -254,6 +284,10 @@ def _advance(
         return
     if all(j.green for j in judged) and not failed:
         yield from _land(submission, candidate, lines(judged), snapshot, now)
+        return
+    running = any(j.running for j in judged)
+    if runs and not running and _all_put_off(runs, snapshot, now):
+        yield from _hold(submission, snapshot, now, checks=lines(judged))
         return
     yield from runs
     new = replace(
@@ -294,15 +328,30 @@ def _land(
     snapshot: Snapshot,
     now: Moment,
 ) -> Iterator[Action]:
-    if snapshot.live.waits.get(f"land {submission.id}", 0.0) <= now.monotonic:
+    if not _put_off(f"land {submission.id}", snapshot, now):
         record = snapshot.records.get(submission.task or "")
         ready = replace(submission, checks=checks, config=snapshot.target.config)
         yield Land(ready, candidate, record)
         return
+    yield from _hold(submission, snapshot, now, checks=checks)
+
+
+def _hold(
+    submission: Submission, snapshot: Snapshot, now: Moment, **fields: object
+) -> Iterator[Action]:
+    """Say why it cannot go on just now; held, it lets the others pass."""
     reason = snapshot.live.held.get(submission.id)
     same = submission.state is SubmissionState.HELD and submission.reason == reason
     if reason and not same:
-        yield _write(submission, SubmissionState.HELD, now, reason, checks=checks)
+        yield _write(submission, SubmissionState.HELD, now, reason, **fields)
+
+
+def _put_off(key: str, snapshot: Snapshot, now: Moment) -> bool:
+    return snapshot.live.waits.get(key, 0.0) > now.monotonic
+
+
+def _all_put_off(runs: tuple[StartRun, ...], snapshot: Snapshot, now: Moment) -> bool:
+    return all(_put_off(f"run {run.key}", snapshot, now) for run in runs)
 
 
 def _refusal(

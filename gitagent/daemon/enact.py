@@ -33,7 +33,7 @@ from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import archive, crash, notify, tasks
 from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
-from gitagent.errors import Busy, LostRace
+from gitagent.errors import Busy, GitagentError, LostRace
 from gitagent.git import push, worktree
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
@@ -219,6 +219,8 @@ class Enactor:
                 snapshot.machine.environment,
                 cancel,
             )
+        except GitagentError as error:
+            return RunEnd(key, None, error=error.line())
         except Exception as error:  # noqa: BLE001 - told, with the place of the log
             return RunEnd(key, None, error=self._crash(error))
         return RunEnd(key, None) if ended is None else RunEnd(key, *ended)

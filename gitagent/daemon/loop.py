@@ -13,6 +13,7 @@ from gitagent.core.action import (
     DropRef,
     Land,
     MoveDone,
+    Prepare,
     PushTarget,
     RecoverAttempt,
     StartAttempt,
@@ -23,6 +24,7 @@ from gitagent.core.archive import decide_archive
 from gitagent.core.decide import decide
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.snapshot import AttemptEnd, Machine, Moment, Snapshot
+from gitagent.daemon import crash
 from gitagent.daemon.enact import Enactor
 from gitagent.daemon.live import Live, PushEnd, RunEnd, Started
 from gitagent.daemon.moment import moment
@@ -38,7 +40,8 @@ from gitagent.lander import receipts
 from gitagent.lander.environment import environment
 
 POLL_S = 5.0  # a missed event costs at most this; the audit promises 5 s
-ERROR_S = 10.0  # pause after an effect that failed, such as on a full disk
+ERROR_S = 10.0  # first pause after an effect that failed, such as on a full disk
+ERROR_MAX_S = 600.0
 LOW_DISK = 256 * 1024 * 1024  # bytes without which nothing is started or landed
 # No figure that changes: each other reason is one more record on that disk.
 _FULL = f"The disk is nearly full, below {LOW_DISK >> 20} MiB at {{}}; make room."
@@ -115,11 +118,13 @@ class Loop:
                 self.enactor.enact(action, snapshot, objects, now)
             except LostRace:
                 return True
-            except (GitagentError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - of ours, and no end of the loop
                 self._put_off(action, error)
                 continue
             acted = True
-            self._failed.pop(subject(action), None)
+            # That a run was started says nothing about how it ends.
+            if not isinstance(action, StartRun):
+                self._failed.pop(subject(action), None)
         return acted or heard
 
     def _decide(self, snapshot: Snapshot, now: Moment) -> list[Action]:
@@ -139,12 +144,22 @@ class Loop:
     def _put_off(self, action: Action, error: Exception) -> None:
         key = subject(action)
         self._failed[key] += 1
-        line = error.line() if isinstance(error, GitagentError) else str(error)
+        match error:
+            case GitagentError():
+                line = error.line()
+            case OSError():
+                line = str(error)
+            case _:
+                line = crash.report(error, lambda: self.repo)
         if self._failed[key] == 1:
             log("gitagent", f"{key}: {line}")
-        if isinstance(action, Land):
+        if isinstance(action, Land | Prepare):
             self.live.held[action.submission.id] = line
-        self.live.wait(key, ERROR_S)
+        self.live.wait(key, self._pause(key))
+
+    def _pause(self, key: str) -> float:
+        """Return how long to leave alone what failed; longer each time."""
+        return min(ERROR_S * 2.0 ** min(self._failed[key] - 1, 10), ERROR_MAX_S)
 
     def _hear(self, objects: Objects) -> bool:
         """Take in what threads reported."""
@@ -164,6 +179,7 @@ class Loop:
     def _judged(self, objects: Objects, ended: RunEnd) -> None:
         """Keep the receipt of a run; one that cannot be kept is run again."""
         problem = ended.error
+        key = f"run {ended.key[0]}"
         try:
             if ended.receipt is not None:
                 kept = receipts.store(self.repo, objects, ended.receipt, ended.output)
@@ -171,10 +187,16 @@ class Loop:
         except (GitagentError, OSError) as error:
             problem = f"its receipt could not be kept: {error}"
         finally:
-            self.live.runs.pop(ended.key, None)
-        if problem:
+            run = self.live.runs.pop(ended.key, None)
+        if not problem:
+            self._failed.pop(key, None)
+            return
+        self._failed[key] += 1
+        if self._failed[key] == 1:
             log("check", problem)
-            self.live.wait(f"run {ended.key[0]}", ERROR_S)
+        if run is not None:
+            self.live.held[run.submission] = f"Check {run.check} cannot run: {problem}"
+        self.live.wait(key, self._pause(key))
 
     def _pushed(self, submissions: tuple[str, ...], error: str) -> None:
         live = self.live

@@ -16,9 +16,11 @@ from gitagent.git import records, refs
 from gitagent.git.repository import Repository
 from gitagent.host import place
 from gitagent.host.clock import Wake
+from gitagent.lander import prepare
 from tests.support.repos import Repo
 
 Rest = Callable[[], None]
+GONE = b"1" * 40  # an object that is not here
 
 
 def submission(loop: Loop):
@@ -121,6 +123,65 @@ def test_an_effect_that_fails_is_put_off_and_tried_again(
     assert "No space left on device" in held.reason
     assert "No space left on device" in capsys.readouterr().err
     assert submission(loop).state is SubmissionState.LANDED
+
+
+def test_what_cannot_be_prepared_is_held_and_lets_the_others_pass(
+    kept: Repo, loop: Loop, rest: Rest
+):
+    """What it names is not all here: no push brings that, but a damaged disk does."""
+    base = kept.head()
+    gone = kept.git("mktree", "--missing", stdin=b"040000 tree %b\tgone\n" % GONE)
+    bad = kept.git("commit-tree", gone, "-p", base, "-m", "bad")
+    kept.git("update-ref", "refs/heads/land/a-bad", bad)
+    rest()
+    kept.commit_at("refs/heads/land/b", {"b.txt": "two\n"}, parents=(base,))
+    rest()
+
+    found = {s.tip == bad: s for s in loop.snapshot.submissions.values()}
+    assert SubmissionState.HELD is found[True].state
+    assert GONE.decode() in found[True].reason
+    assert SubmissionState.LANDED is found[False].state
+
+
+def test_what_cannot_be_checked_out_is_held_and_lets_the_others_pass(
+    kept: Repo, loop: Loop, rest: Rest
+):
+    base = kept.head()
+    tree = kept.git("ls-tree", base)
+    stdin = tree.encode() + b"\n100644 blob %b\tgone\n" % GONE
+    gone = kept.git("mktree", "--missing", stdin=stdin)
+    bad = kept.git("commit-tree", gone, "-p", base, "-m", "bad")
+    kept.git("update-ref", "refs/heads/land/a-bad", bad)
+    rest()
+    kept.commit_at("refs/heads/land/b", {"b.txt": "two\n"}, parents=(base,))
+    rest()
+
+    found = {s.tip == bad: s for s in loop.snapshot.submissions.values()}
+    assert SubmissionState.HELD is found[True].state
+    assert GONE.decode() in found[True].reason
+    assert SubmissionState.LANDED is found[False].state
+
+
+def test_a_bug_in_one_effect_does_not_end_the_loop(
+    kept: Repo, loop: Loop, rest: Rest, monkeypatch: pytest.MonkeyPatch
+):
+    real = prepare.prepare
+    bad = kept.commit_at("refs/heads/land/a", {"a.txt": "1\n"}, parents=(kept.head(),))
+
+    def buggy(repo, objects, submission, base):
+        if submission.tip == bad:
+            raise ZeroDivisionError("a bug")
+        return real(repo, objects, submission, base)
+
+    monkeypatch.setattr(prepare, "prepare", buggy)
+    rest()
+    kept.commit_at("refs/heads/land/b", {"b.txt": "two\n"}, parents=(kept.head(),))
+    rest()
+
+    found = {s.tip == bad: s for s in loop.snapshot.submissions.values()}
+    assert SubmissionState.HELD is found[True].state
+    assert "ZeroDivisionError" in found[True].reason
+    assert SubmissionState.LANDED is found[False].state
 
 
 def test_a_directory_that_cannot_be_written_ends_nothing(
