@@ -57,7 +57,7 @@ def test_ten_questions_have_answers(mirror: Repo):
     assert mirror.git("cat-file", "-t", receipt["output"]) == "blob"
     # 8. What became of the task, step by step?
     story = mirror.log("%s", "--first-parent", "refs/gitagent/tasks/good")
-    assert story[0].startswith("landed: ")
+    assert story[0].startswith("landed as ")
     # 9. What did the worker print?
     logs = [
         step

@@ -21,7 +21,7 @@ from gitagent.core.settings import Sandbox, SandboxMode, Settings, Worker
 from gitagent.core.snapshot import AttemptEnd
 from gitagent.core.task import Attempt, TaskFile
 from gitagent.git.repository import Repository, discover
-from gitagent.host import kin
+from gitagent.host import confinement, kin
 from gitagent.host.boot import boot_id
 from gitagent.host.clock import stamp
 from gitagent.host.confinement import visible_prefixes
@@ -178,9 +178,8 @@ def become(user: int) -> None:
     os.setgid(user)
     os.setuid(user)
     sys.dont_write_bytecode = True
-    if not os.access(sys.base_prefix, os.X_OK):
-        sys.prefix = sys.base_prefix = "/usr"
-        visible_prefixes.cache_clear()
+    shown = tuple(path for path in visible_prefixes() if os.access(path, os.X_OK))
+    vars(confinement)["visible_prefixes"] = lambda: shown
 
 
 def as_user(user: int | None) -> dict[str, Any]:
