@@ -1,4 +1,4 @@
-"""docs/commands.md names every command and every option."""
+"""The pages for people name every command, every option and every key of a file."""
 
 from pathlib import Path
 
@@ -6,8 +6,10 @@ import click
 import pytest
 
 from gitagent.cli import COMMANDS, cli
+from gitagent.files import agentfile, taskfile
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/commands.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "commands.md"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -29,6 +31,13 @@ def test_each_command_has_a_section_with_all_its_options(name):
     assert "```" in section
     assert [] == [option for option in options if f"`{option}" not in section]
     assert [] == [sub for sub in subcommands if f"gitagent {name} {sub}" not in section]
+
+
+@pytest.mark.parametrize("key", [*taskfile.KEYS, *agentfile.KEYS])
+def test_every_key_of_a_task_and_of_an_agent_is_explained(key):
+    rows = (DOCS / "tasks.md").read_text(encoding="utf-8").splitlines()
+
+    assert [] != [row for row in rows if f"`{key}`" in row.split(" | ")[0]]
 
 
 def test_every_exit_code_is_explained():
