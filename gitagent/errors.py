@@ -52,6 +52,14 @@ class LostRace(GitagentError):
     exit_code = 75
 
 
+def _named(argv: Sequence[str]) -> list[str]:
+    """Return the words of a git call without the settings before its command."""
+    words = list(argv)
+    while words[1:2] == ["-c"]:
+        del words[1:3]
+    return words
+
+
 class GitError(GitagentError):
     """A git process ended with an exit code that its caller did not expect."""
 
@@ -59,6 +67,6 @@ class GitError(GitagentError):
         self.argv = tuple(argv)
         self.code = code
         self.stderr = stderr
-        words = " ".join(argv[:6])
+        words = " ".join(_named(argv)[:6])
         last = stderr.strip().splitlines()[-1] if stderr.strip() else "no message"
         super().__init__(f"{words} ended with {code}: {last}")

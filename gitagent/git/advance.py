@@ -180,6 +180,12 @@ def _judge(place: Checkout, base: str, new: str, error: GitError) -> Blocked:
     taken = tuple(change.path for change in obstacle.in_the_way(place, wanted))
     if taken := taken or _named(error.stderr):
         return _blocked(place, taken)
+    if unmerged := obstacle.unmerged(place):
+        return Blocked(
+            unmerged,
+            f"Conflicts in {place.path} are not resolved: {_shown(unmerged)}; resolve"
+            " and `git add` them.",
+        )
     raise error
 
 
@@ -257,11 +263,15 @@ def _staged_the_same(held: Held, base: str, new: str, error: GitError) -> bool:
 
 
 def _blocked(place: Checkout, paths: tuple[str, ...]) -> Blocked:
-    shown = ", ".join(paths[:3]) + (", …" if len(paths) > 3 else "")
     return Blocked(
         paths,
-        f"Files in {place.path} are in the way: {shown}; commit, stash or move them.",
+        f"Files in {place.path} are in the way: {_shown(paths)}; commit, stash or move"
+        " them.",
     )
+
+
+def _shown(paths: tuple[str, ...]) -> str:
+    return ", ".join(paths[:3]) + (", …" if len(paths) > 3 else "")
 
 
 def _named(stderr: str) -> tuple[str, ...]:

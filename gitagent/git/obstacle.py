@@ -133,6 +133,12 @@ def _dirty(checkout: Checkout) -> set[str]:
     }
 
 
+def unmerged(checkout: Checkout) -> tuple[str, ...]:
+    """Return the paths with a conflict that a merge or a stash left in the index."""
+    fields = checkout.git("ls-files", "--unmerged", "-z").fields
+    return tuple(dict.fromkeys(each.partition("\t")[2] for each in fields))
+
+
 def _taken(checkout: Checkout, change: Change, dirty: set[str]) -> bool:
     """Whether an untracked or ignored file is where the landing puts a new one."""
     place = checkout.path

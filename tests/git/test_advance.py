@@ -187,6 +187,26 @@ def test_what_is_in_the_way_stays_and_is_named(case, put, paths):
     assert before == snapshot(case.repo)
 
 
+def test_a_conflict_elsewhere_that_is_not_resolved_is_named(case):
+    repo = case.repo
+    repo.write("other", "mine\n")
+    repo.git("stash", "-q")
+    repo.write("other", "yours\n")
+    repo.git("add", "other")
+    repo.git("commit", "-q", "-m", "yours")
+    repo.raw("stash", "pop", ok=(1,))
+    old, new = repo.head(), repo.commit_at("refs/x", {"a": "3\n"}, parents=("HEAD",))
+    result = advance(discover(repo.path), MAIN, old, new, "land")
+    blocked = repo.head()
+    repo.git("checkout", "-q", "--theirs", "other")
+    repo.git("add", "other")
+
+    assert isinstance(result, Blocked)
+    assert ("other",) == result.paths
+    assert old == blocked
+    assert Advanced(repo.path) == advance(discover(repo.path), MAIN, old, new, "land")
+
+
 def test_once_it_is_out_of_the_way_the_landing_goes_through(case):
     case.repo.write("a", "mine\n")
     case.advance()

@@ -114,6 +114,13 @@ def test_another_exit_code_is_an_error_with_argv_code_and_message(git):
     assert ("git", "cat-file") == caught.value.argv[:2]
 
 
+def test_an_error_names_the_command_and_no_settings_before_it(git):
+    with pytest.raises(GitError) as caught:
+        git.run("-c", "a.b=c", "-c", "d.e=f", "cat-file", "-e", "0" * 40)
+
+    assert caught.value.message.startswith("git cat-file -e 000")
+
+
 def test_an_exit_code_that_was_expected_is_none(git):
     assert 1 == git.run("cat-file", "-e", "0" * 40, ok=(0, 1)).code
 
