@@ -27,6 +27,7 @@ from gitagent.git.sweep import opened, remove_below, remove_entry, remove_tree
 from gitagent.git.unignored import Search
 from gitagent.host import clock
 from gitagent.host.confinement import GIT_DIR, WORKSPACE
+from gitagent.host.place import make_private
 from gitagent.host.sandbox import Bind
 
 TIMEOUT_S = 900.0
@@ -54,7 +55,7 @@ class Pool:
         """Yield the first checkout that is free, or a new one."""
         for number in count():
             slot = self._root / str(number)
-            slot.mkdir(parents=True, exist_ok=True)
+            make_private(slot)
             fd = os.open(slot / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 try:

@@ -29,6 +29,16 @@ def socket_path(common_dir: Path) -> Path:
     return state_dir(common_dir) / "socket"
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that other users cannot enter, or shut it to them.
+
+    What is confined is the daemon's user outside: a program that it leaves with the
+    setuid bit would give whoever starts it that user's rights.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
 def free_bytes(path: Path) -> int:
     """Return what this user can still write where ``path`` is or will be."""
     there = path

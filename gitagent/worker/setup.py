@@ -18,7 +18,7 @@ from gitagent.files import clean
 from gitagent.files.duration import duration
 from gitagent.git.objects import Objects
 from gitagent.git.sweep import remove_tree
-from gitagent.host.place import cache_root
+from gitagent.host.place import cache_root, make_private
 from gitagent.host.process import Exit
 from gitagent.host.sandbox import Bind
 from gitagent.worker import exits, sandbox
@@ -117,6 +117,7 @@ class Setup:
             return self._shell(_COLLECT, folder.inside_out, folder.inside_git, "")
         new = cache.with_name(f"{cache.name}.{folder.path.name}")
         remove_tree(new)
+        make_private(cache.parent)
         (new / "files").mkdir(mode=0o700, parents=True)
         copied = (
             f":(top,exclude,literal){name}" for name in self.order.settings.worker.copy

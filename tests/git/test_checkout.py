@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -494,6 +495,15 @@ def test_our_git_directory_and_index_are_not_shown(checkout):
         not bind.writable or Path(bind.source).name in {"tree", "inside.git"}
         for bind in checkout.binds()
     )
+
+
+def test_nobody_else_can_start_a_program_that_a_check_left(checkout):
+    """With the setuid bit it would run as the daemon's user."""
+    sh(checkout, "cp /bin/true x.o; chmod 4755 x.o")
+
+    left = checkout.tree / "x.o"
+    assert 0o4755 == stat.S_IMODE(left.stat().st_mode)
+    assert any(each.stat().st_mode & 0o077 == 0 for each in left.parents[:2])
 
 
 def test_refs_can_be_given(hub, checkout):

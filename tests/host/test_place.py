@@ -2,7 +2,13 @@ import os
 
 import pytest
 
-from gitagent.host.place import cache_problem, cache_root, free_bytes, state_dir
+from gitagent.host.place import (
+    cache_problem,
+    cache_root,
+    free_bytes,
+    make_private,
+    state_dir,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +37,16 @@ def test_a_path_through_a_link_is_the_same_place(tmp_path):
     (tmp_path / "link").symlink_to("real")
 
     assert cache_root(tmp_path / "real/.git") == cache_root(tmp_path / "link/.git")
+
+
+def test_a_private_folder_is_shut_to_others_even_if_it_was_open(tmp_path):
+    folder = tmp_path / "a/b"
+    make_private(folder)
+    first = folder.stat().st_mode & 0o777
+    folder.chmod(0o755)
+    make_private(folder)
+
+    assert 0o700 == first == folder.stat().st_mode & 0o777
 
 
 @pytest.mark.parametrize("given", ["", "relative/cache"])

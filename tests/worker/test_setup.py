@@ -47,6 +47,14 @@ def test_what_setup_made_is_not_committed(prepared):
         )
 
 
+def test_nobody_else_can_start_a_program_that_setup_left(prepared):
+    """With the setuid bit it would run as the daemon's user."""
+    prepared.run("true")
+
+    [cache] = kept(prepared)
+    assert 0o700 == cache.parent.stat().st_mode & 0o777
+
+
 def test_a_changed_key_file_runs_it_again(prepared):
     prepared.run("true")
     prepared.repo.commit({"lock": "2\n"})
