@@ -26,9 +26,10 @@ _STATUS_BYTES = 16 * 1024 * 1024
 _SHOWN = 10
 _KEEP = 16 * 1024  # bytes of git's words that are looked through for the reason
 
-# A killed git leaves locks. `add` refuses to leave out a path that is ignored as well,
-# so the `copy` files are taken back after it. What is unmerged is told before `add`
-# takes it for resolved. The branch is told only if HEAD is not on it.
+# Git would wait at a pipe for a writer, and a killed git leaves locks. `add` refuses to
+# leave out a path that is ignored as well, so the `copy` files are taken back after
+# it. What is unmerged is told before `add` takes it for resolved. The branch is told
+# only if HEAD is not on it.
 _SCRIPT = """\
 git_dir=$1 tree=$2 out=$3 branch=$4 title=$5
 shift 5
@@ -38,6 +39,7 @@ git() {
         -c commit.gpgsign=false -c gc.auto=0 -c advice.addEmbeddedRepo=false "$@"
 }
 rm -rf "$out/head" "$out/status" "$out/rebase"
+find "$git_dir" ! -type f ! -type d ! -type l -exec rm -f {} +
 find "$git_dir" -path "$git_dir/objects" -prune -o -name '*.lock' -exec rm -f {} +
 git status --porcelain=v2 -z --untracked-files=normal >"$out/status" || {
     rm -f "$git_dir/index"

@@ -79,6 +79,18 @@ def test_a_head_that_is_no_commit_is_not_harvested(work):
     assert None is work.branch
 
 
+@pytest.mark.parametrize(
+    "place", ["HEAD", "packed-refs", "objects/pack/pack-1.idx", "info/exclude"]
+)
+def test_a_pipe_in_the_git_directory_keeps_nobody_waiting(work, place):
+    pipe = f"/gitagent/git/{place}"
+    script = f"echo x > x; git add x; git commit -qm x; rm -f {pipe}; mkfifo {pipe}"
+    end = work.run(script)
+
+    outcome = Outcome.FAILED if place == "HEAD" else Outcome.OK
+    assert outcome is end.attempt.outcome
+
+
 def test_a_broken_object_is_not_taken_over(work):
     end = work.run(
         "t=$(git write-tree); printf 'tree %s\\nauthor x <x> 1 +0000\\ncommitter x"
