@@ -18,7 +18,7 @@ from gitagent.errors import ConfigError
 from gitagent.files.duration import LIMIT, duration
 from gitagent.files.settings import parse, peek_target, seconds
 
-# As DESIGN 4.1 gives it, with the defaults of every setting.
+# Every setting with its default.
 CONTRACT = """
 target = "main"
 

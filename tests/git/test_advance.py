@@ -1,4 +1,4 @@
-"""DESIGN 5, "Advancing a checkout"; PITFALLS, "Landing in a real user's repository"."""
+"""Advancing a checkout of a person's: nothing of theirs is overwritten."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""DESIGN 5, "Advancing a checkout": other gits at the same moment, and crashes."""
+"""Advancing a checkout: other gits at the same moment, and crashes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""LANDER, "Security and hygiene"; PITFALLS, "Checks that change tracked files"."""
+"""Integration checkouts: pristine each time, and no change of a check unseen."""
 
 import os
 import socket

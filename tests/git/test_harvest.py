@@ -1,4 +1,4 @@
-"""PITFALLS, "Hostile content", and "Object checks are easy to bypass"."""
+"""Taking over commits from a Git directory that is hostile."""
 
 import os
 import shutil

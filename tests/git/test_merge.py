@@ -1,4 +1,4 @@
-"""PITFALLS: "Custom merge drivers ignored", "Submodule pointer conflict / rewind"."""
+"""Merges in memory: git's own, whatever the configuration says."""
 
 import os
 

@@ -355,7 +355,7 @@ def test_a_commit_has_gits_id(made, objects, monkeypatch):
 
 
 def test_messages_and_identities_are_mended(made, objects):
-    """PITFALLS: Messages and identities."""
+    """Messages and identities are mended to what every git accepts."""
     tree, oid = made.oid("HEAD^{tree}"), made.head()
     for name, email in [
         ("", ""),
@@ -405,7 +405,7 @@ def test_both_stores_write_the_same_ids(repo):
 
 
 def test_a_store_that_cannot_be_written_says_so_in_one_line(made, objects):
-    """PITFALLS: Disk full. A file where each folder belongs fails for root too."""
+    """A file where each folder belongs fails for root too, as a full disk does."""
     for number in range(256):
         folder = made.common_dir / "objects" / f"{number:02x}"
         if not folder.exists():
@@ -444,7 +444,7 @@ def test_ancestors_and_merge_bases(made, objects):
 
 
 def test_stale_object_cache_after_gc_or_repack(made, objects):
-    """PITFALLS: Stale object cache after gc/repack."""
+    """Objects that went into a pack after the opening."""
     commits = [made.commit({"f": f"{number}"}, branch="work") for number in range(4)]
     blobs = [made.oid(f"{commit}:f") for commit in commits]
     assert b"0" == objects.blob(blobs[0])

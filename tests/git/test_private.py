@@ -1,4 +1,4 @@
-"""PITFALLS: "Recommended worker layout", "Linked worktree + private object folder"."""
+"""The private Git directory that a worker or a check sees."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""LANDER, "Races and pushing"; PITFALLS, "Prompts hang the daemon"."""
+"""Pushes and claims: never forced, and nothing asks for a password."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -230,7 +230,7 @@ def test_a_record_about_what_is_not_here_is_not_written(writer):
 
 
 def test_disk_full(writer):
-    """PITFALLS: Disk full. One line, and no state in between."""
+    """One line, and no state in between."""
     made, chain = writer
     first = chain.append(TASK, None, b"1", what="one", kind="task")
     for number in range(256):

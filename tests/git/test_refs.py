@@ -105,7 +105,7 @@ def test_many_refs_move_together(repo, git, commits):
 
 
 def test_compare_and_swap_must_be_gits_own(repo, git, commits):
-    """PITFALLS: of two real writers exactly one wins, every time."""
+    """Of two real writers exactly one wins, every time."""
     del commits
     outcomes = []
     for number in range(5):
@@ -136,7 +136,7 @@ def test_compare_and_swap_must_be_gits_own(repo, git, commits):
 
 
 def test_stale_ref_locks_are_named_with_their_age(repo, git, commits):
-    """PITFALLS: Stale ref locks."""
+    """A lock of a dead git is not waited for without end."""
     lock = repo.common_dir / f"{MAIN}.lock"
     lock.touch()
 
@@ -191,7 +191,7 @@ def test_what_is_no_race_is_no_lost_race(repo, git, commits):
 
 
 def test_no_reflog_in_bare_hubs(tmp_path):
-    """PITFALLS: a landing can be undone there too."""
+    """A landing can be undone there too."""
     hub = Repo.make(tmp_path / "hub.git", {"a": "1"}, bare=True)
     old, new = hub.head(), hub.commit({"a": "2"}, branch="work")
 

@@ -95,7 +95,7 @@ def test_a_caller_with_git_variables_is_not_led_astray(repo, tmp_path, monkeypat
 
 
 def test_bare_repository_embedded_in_a_branch_is_refused(repo):
-    """PITFALLS: Bare repository embedded in a branch."""
+    """A bare repository that is content of a branch."""
     hostile = Repo.make(repo.path / "docs/sub", {}, bare=True)
     repo.git("add", "-f", "docs")
 
@@ -113,7 +113,7 @@ def test_a_hub_that_lies_in_a_checkout_but_is_not_content_is_found(repo):
 
 @as_root
 def test_ownership_names_both_uids(repo):
-    """PITFALLS: Ownership (safe.directory)."""
+    """Git's rule about owners, safe.directory."""
     os.chown(repo.path, 4711, 4711)
     os.chown(repo.common_dir, 4711, 4711)
 
@@ -153,7 +153,7 @@ def test_a_plain_repository_is_read_by_libgit2_and_fast_ones_by_git(repo):
 
 
 def test_sha256_repository_is_read_by_git(tmp_path):
-    """PITFALLS: SHA-256 repository."""
+    """A repository with SHA-256."""
     made = Repo.make(tmp_path / "long", {"a": "b"}, object_format="sha256")
 
     with discover(made.path).objects() as objects:
@@ -162,7 +162,7 @@ def test_sha256_repository_is_read_by_git(tmp_path):
 
 
 def test_extensions_partial_clone_set(repo):
-    """PITFALLS: `extensions.partialClone` set."""
+    """`extensions.partialClone` is set."""
     repo.git("config", "core.repositoryFormatVersion", "1")
     repo.git("config", "extensions.partialClone", "origin")
 
@@ -172,7 +172,7 @@ def test_extensions_partial_clone_set(repo):
 
 
 def test_what_only_libgit2_refuses_is_read_by_git(repo):
-    """PITFALLS: Version skew of extensions."""
+    """An extension that the installed git does not know."""
     found = discover(repo.path)
     repo.git("config", "core.repositoryFormatVersion", "1")
     repo.git("config", "extensions.futureThing", "true")
@@ -182,7 +182,7 @@ def test_what_only_libgit2_refuses_is_read_by_git(repo):
 
 
 def test_reftable_repository_for_an_older_git_is_said_in_one_line(repo):
-    """PITFALLS: Reftable repository."""
+    """A repository with reftables."""
     repo.git("config", "core.repositoryFormatVersion", "1")
     repo.git("config", "extensions.refStorage", "unheard-of")
 
@@ -204,7 +204,7 @@ def partial(repo, tmp_path):
 
 
 def test_partial_clone_that_does_open_reads_what_its_remote_has(repo, partial):
-    """PITFALLS: Partial clone that does open: blobs are simply absent."""
+    """A partial clone that does open: blobs are simply absent."""
     with discover(partial.path).objects() as objects:
         assert isinstance(objects, Plumbing)
         assert [b"# a repository\n", None] == objects.blobs_at(

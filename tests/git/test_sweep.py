@@ -1,4 +1,4 @@
-"""PITFALLS: "Symlink escapes"; what a check or a worker can leave behind."""
+"""Removing what a check or a worker can leave behind."""
 
 import os
 import socket

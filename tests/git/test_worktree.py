@@ -1,4 +1,4 @@
-"""PITFALLS: the cases under "Worktrees"."""
+"""Linked worktrees: those of workers, and those of people."""
 
 import multiprocessing
 import os

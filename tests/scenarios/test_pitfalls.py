@@ -1,4 +1,4 @@
-"""PITFALLS that the whole program has to survive; each test cites one by its title."""
+"""What other programs of this kind trip over, and this one has to survive."""
 
 import stat
 from collections.abc import Callable
@@ -176,7 +176,7 @@ def test_relative_hooks_path_of_husky_runs_nothing_and_stays(step: Step):
 
 
 def test_sparse_checkout_and_a_filter_of_the_persons_stay_as_they_are(step: Step):
-    """Sparse checkout: false "deleted" status."""
+    """A sparse checkout shows nothing as deleted that is only not there."""
     files = {"in/a": "a\n", "out/b": "b\n"}
     made = step("test -e out/b", files=files)
     made.repo.git("sparse-checkout", "set", "in")
@@ -211,7 +211,7 @@ def test_target_is_force_pushed_while_checks_run(step: Step, outside: Path):
 
 
 def test_a_target_rewound_past_a_landing_stays_rewound_and_goes_on(step: Step):
-    """ "Merged" is recorded and nothing landed: an outcome is final all the same."""
+    """An outcome is final, whatever is recorded afterwards."""
     made = step("true")
     base = made.repo.head()
     gone = made.push("a", {"a2.txt": "a\n"})
@@ -386,7 +386,7 @@ def test_hostile_trailers_in_a_workers_commit_prove_nothing(step: Step):
 
 
 def test_submodules_are_covered_and_stay_as_they_are(step: Step, tmp_path: Path):
-    """Submodule directories are empty in a new worktree."""
+    """Folders of submodules, which are empty in a new worktree."""
     made = step('test -d sub && test -z "$(ls -A sub)"')
     other = Repo.make(tmp_path / "other", {"f": "f\n"})
     made.repo.git("submodule", "--quiet", "add", str(other.path), "sub")
@@ -505,7 +505,7 @@ def test_git_run_by_the_daemon_executes_nothing_of_the_repositorys(
 def test_a_direct_commit_that_breaks_the_checks_is_told_and_blames_nobody_else(
     step: Step,
 ):
-    """LANDER rule 6 in its plain form: what is wrong is on the target already."""
+    """What is wrong is on the target already."""
     made = step("! test -e bad")
     direct = made.direct({"bad": ""})
     tip = made.push("a", {"n.txt": "n\n"})
