@@ -103,6 +103,9 @@ class Snapshot:
     submissions: Mapping[str, Submission] = field(default_factory=dict)
     ahead: Mapping[str, str] = field(default_factory=dict)  # task: work not on target
     offers: tuple[Offer, ...] = ()
+    below: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # open submission: others whose tips it holds and the target does not
     landed: frozenset[str] = frozenset()  # open submissions whose commit is on target
     receipts: Mapping[str, tuple[Receipt, ...]] = field(default_factory=dict)  # by key
     live: Live = field(default_factory=Live)

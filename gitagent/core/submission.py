@@ -77,6 +77,7 @@ class Submission:
     commit: str | None = None  # landing commit; recorded before the swap
     config: str | None = None  # blob of the settings used
     checks: tuple[CheckLine, ...] = ()
+    needs: tuple[str, ...] = ()  # submissions that it stood on in the queue
     output: str = ""  # failing output, trimmed for people
     push: Push | None = None  # None: nothing to push
     oid: str = field(default="", compare=False)  # record commit this was read from
@@ -88,6 +89,21 @@ class Submission:
 
 
 def in_order(submissions: Iterable[Submission]) -> list[Submission]:
-    """Return the open ones of these in the order in which they may land."""
+    """Return the open ones of these in the order in which they may land.
+
+    That is by priority and age, but each after those that it stands on.
+    """
     pending = (s for s in submissions if not s.settled)
-    return sorted(pending, key=lambda s: (-s.priority, s.created, s.id))
+    by_age = sorted(pending, key=lambda s: (-s.priority, s.created, s.id))
+    waiting = {s.id: s for s in by_age}
+    placed: dict[str, Submission] = {}
+    for each in by_age:
+        todo = [each]
+        while todo:
+            top = todo.pop()
+            lower = [waiting[n] for n in top.needs if n in waiting and n not in placed]
+            if lower:
+                todo += [top, lower[0]]
+            else:
+                placed[top.id] = top
+    return list(placed.values())
