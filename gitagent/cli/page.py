@@ -63,7 +63,10 @@ def page(
         Section("Settled", tuple(_ended(line, now) for line in shown)),
         Section(
             "Refused",
-            tuple(("refused", r["path"], "", r["reason"]) for r in report["refused"]),
+            tuple(
+                ("refused", r["path"], "", r["reason"].removeprefix(f"{r['path']}: "))
+                for r in report["refused"]
+            ),
         ),
         Section(
             "Past the lander",

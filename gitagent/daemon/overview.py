@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gitagent.core import submission, task
-from gitagent.core.ident import id_problem
 from gitagent.core.layout import AGENTS, HEADS, SUBMISSIONS, TASK_RECORDS, TASKS
 from gitagent.core.submission import Submission
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import remembered
+from gitagent.daemon.committed import unreadable
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.git import records
-from gitagent.git.objects import BLOB, Entry, Objects
+from gitagent.git.objects import Entry, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import folder
 from gitagent.host.clock import stamp
@@ -33,7 +33,6 @@ _SETTLED = {
     TASK_RECORDS: frozenset(map(str, task.SETTLED)),
     SUBMISSIONS: frozenset(map(str, submission.SETTLED)),
 }
-_FILE_BYTES = 256 * 1024
 
 _Record = TypeVar("_Record", TaskRecord, Submission)
 
@@ -182,12 +181,8 @@ def _parse(
     objects: Objects, path: str, stem: str, entry: Entry
 ) -> TaskFile | Refusal | None:
     """Return the task that a file asks for; None if it is a sound agent's."""
-    if entry.mode != BLOB or stem == entry.name:
-        return Refusal(path, "only regular .md files belong here")
-    if problem := id_problem(stem):
-        return Refusal(path, f"{problem}; rename the file")
-    if (size := objects.size(entry.oid)) > _FILE_BYTES:
-        return Refusal(path, f"{size} bytes, and {_FILE_BYTES} are allowed")
+    if refusal := unreadable(objects, path, entry):
+        return refusal
     # The readers are not loaded for a status in which everything is known already.
     from gitagent.files import agentfile, taskfile  # noqa: PLC0415
 

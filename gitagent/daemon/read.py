@@ -10,26 +10,24 @@ from typing import TypeVar
 
 from gitagent.core.agent import Agent
 from gitagent.core.glob import matching
-from gitagent.core.ident import id_problem
 from gitagent.core.layout import AGENTS, SUBMISSIONS, TASK_RECORDS, TASKS
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Live, Machine, Offer, Snapshot, Target
 from gitagent.core.submission import Submission
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
+from gitagent.daemon.committed import unreadable
 from gitagent.daemon.target import SettingsInForce, require_target
 from gitagent.errors import UserError
 from gitagent.files import agentfile, record, taskfile
 from gitagent.git import records
-from gitagent.git.objects import BLOB, TREE, Entry, Objects
+from gitagent.git.objects import TREE, Entry, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import folder
 from gitagent.lander import receipts
 from gitagent.lander.audit import Audit
 
 _Record = TypeVar("_Record", TaskRecord, Submission)
-
-_FILE_BYTES = 256 * 1024
 
 
 class Reader:
@@ -140,16 +138,8 @@ class Reader:
         if key in self._files:
             return self._files[key]
         stem = entry.name.removesuffix(".md")
-        found: TaskFile | Agent | Refusal
-        if entry.mode != BLOB or stem == entry.name:
-            found = Refusal(path, f"{path}: only regular .md files belong here")
-        elif problem := id_problem(stem):
-            found = Refusal(path, f"{path}: {problem}; rename the file")
-        elif (size := objects.size(entry.oid)) > _FILE_BYTES:
-            found = Refusal(
-                path, f"{path}: {size} bytes, and {_FILE_BYTES} are allowed; shorten it"
-            )
-        else:
+        found: TaskFile | Agent | Refusal | None = unreadable(objects, path, entry)
+        if found is None:
             found = parse(stem, entry.oid, objects.blob(entry.oid), path)
         self._files[key] = found
         return found

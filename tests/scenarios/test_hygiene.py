@@ -1,4 +1,4 @@
-"""LANDER, "Security and hygiene": what a check does to what it judges, end to end.
+"""What a check does to what it judges, end to end.
 
 The tree under check says what the check does to it, so one command serves the spoiler
 and the candidate after it, which is judged in the same checkout.

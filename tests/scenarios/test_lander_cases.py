@@ -1,4 +1,4 @@
-"""LANDER, "Cases": what must be seen of one candidate at a time, strategy merge."""
+"""What must be seen of one candidate at a time, strategy merge."""
 
 import os
 import re
