@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
+from gitagent.host import seccomp
 from gitagent.host.clock import monotonic
 from gitagent.host.confinement import (
     Bind,
@@ -78,10 +79,11 @@ def command(
     """Yield the command line that runs ``argv`` confined, and descriptors for it."""
     with ExitStack() as stack:
         files = {path: _memory(stack, data) for path, data in etc().items()}
-        args = [*bwrap_args(inside, files), *options]
+        denied = _memory(stack, seccomp.program())
+        args = [*bwrap_args(inside, files), "--seccomp", str(denied), *options]
         data = b"".join(os.fsencode(arg) + b"\0" for arg in args)
         fd = _memory(stack, data)
-        yield [bwrap, "--args", str(fd), "--", *argv], [fd, *files.values()]
+        yield [bwrap, "--args", str(fd), "--", *argv], [fd, denied, *files.values()]
 
 
 def outer_environment() -> dict[str, str]:
