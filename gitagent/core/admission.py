@@ -69,7 +69,10 @@ def _never(task: TaskFile, agent: Agent | None, snapshot: Snapshot) -> str:
     if agent is None or settings is None:
         name = task.agent or (settings.worker.agent if settings else SHELL.name)
         known = ", ".join(sorted({*snapshot.agents, SHELL.name}))
-        return f"There is no agent definition .agent/agents/{name}.md; known: {known}."
+        return (
+            f"There is no agent definition .agent/agents/{name}.md; add it, or name "
+            f"one that is there: {known}."
+        )
     if agent.backend not in AVAILABLE:
         have = ", ".join(sorted(AVAILABLE))
         return (

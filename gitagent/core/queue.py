@@ -33,8 +33,9 @@ from gitagent.core.judge import (
     lines,
     missing_runs,
 )
+from gitagent.core.pause import pause
 from gitagent.core.policy import offences
-from gitagent.core.settings import LanderMode, Settings, Strategy
+from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Moment, Offer, Snapshot
 from gitagent.core.stack import lost_below, with_needs
 from gitagent.core.submission import (
@@ -72,37 +73,6 @@ def decide_submissions(snapshot: Snapshot, now: Moment) -> list[Action]:
     actions += _stacked(queue, actions, recorded, now)
     actions += _pushes(snapshot, now)
     return actions
-
-
-def pause(snapshot: Snapshot) -> str | None:
-    """Return why nothing can land at all just now, or None."""
-    settings = snapshot.settings
-    if snapshot.target.problem or settings is None:
-        return f"Nothing lands: {snapshot.target.complaint}"
-    if not settings.check and not settings.lander.allow_unchecked:
-        return (
-            "Nothing lands: .agent/config.toml has no [[check]]; add one, or set "
-            "lander.allow_unchecked = true."
-        )
-    if settings.lander.strategy is not Strategy.MERGE:
-        return (
-            "Nothing lands: this release has no strategy "
-            f'"{settings.lander.strategy}"; set lander.strategy = "merge".'
-        )
-    if settings.lander.mode is not LanderMode.BATCH and settings.lander.window > 1:
-        return (
-            'Nothing lands: this release has no window in mode "chain"; set '
-            "lander.window = 1."
-        )
-    networked = [check.name for check in settings.check if check.network]
-    if networked:
-        return (
-            f"Nothing lands: this release gives checks no network; empty `network` of "
-            f"{', '.join(networked)}."
-        )
-    if settings.lander.signing_key:
-        return "Nothing lands: this release does not sign; empty lander.signing_key."
-    return snapshot.machine.sandbox or snapshot.machine.full
 
 
 def _offers(snapshot: Snapshot, now: Moment) -> Iterator[Action]:

@@ -58,7 +58,7 @@ def paused(repo: Repository, objects: Objects, ref: str, commit: str) -> str | N
         text = known.get("paused")
         return text if isinstance(text, str) else None
     # Loading the reader of settings takes longer than all the rest of a command.
-    from gitagent.core.queue import pause  # noqa: PLC0415
+    from gitagent.core.pause import pause  # noqa: PLC0415
     from gitagent.core.snapshot import Snapshot, Target  # noqa: PLC0415
     from gitagent.daemon.target import SettingsInForce  # noqa: PLC0415
 
