@@ -72,7 +72,9 @@ class Loop:
         self.reader = Reader(self.repo)
         root = place.cache_root(self.repo.common_dir)
         pool = Pool(self.repo, root / "checkouts")
-        self.enactor = Enactor(self.repo, LocalEngine(), pool, self.live)
+        self.enactor = Enactor(
+            self.repo, LocalEngine(place.owner(self.repo.common_dir)), pool, self.live
+        )
 
     def run(self, until: Callable[[Snapshot], bool]) -> None:
         """Take turns until ``until`` says so of the newest snapshot."""

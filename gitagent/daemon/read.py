@@ -82,6 +82,7 @@ class Reader:
             submissions=submissions,
             ahead=self._ahead(objects, refs, task_records, commit),
             offers=self._offers(objects, refs, settings),
+            below=self._below(objects, submissions, commit),
             landed=frozenset(
                 s.id
                 for s in submissions.values()
@@ -187,6 +188,25 @@ class Reader:
                 ):
                     ahead[rec.id] = tip
         return ahead
+
+    def _below(
+        self, objects: Objects, submissions: Mapping[str, Submission], target: str
+    ) -> dict[str, tuple[str, ...]]:
+        """Return what each open submission stands on, as far as it is in the queue."""
+        waiting = [each for each in submissions.values() if not each.settled]
+        found = {}
+        for upper in waiting:
+            needed = (submissions.get(each) for each in upper.needs)
+            under = tuple(
+                lower.id
+                for lower in (*waiting, *filter(None, needed))
+                if lower.tip != upper.tip
+                and self._ancestor(objects, lower.tip, upper.tip)
+                and not self._ancestor(objects, lower.tip, target)
+            )
+            if under:
+                found[upper.id] = tuple(dict.fromkeys(under))
+        return found
 
     def _offers(
         self, objects: Objects, refs: Mapping[str, str], settings: Settings | None

@@ -13,9 +13,18 @@ from gitagent.git.locks import remove_dead
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
+from gitagent.host import place
+from gitagent.host.engine import LocalEngine
 from gitagent.host.log import log
 from gitagent.worker import attempt as worker
 from gitagent.worker.folder import attempts_root
+
+
+def orphans(repo: Repository) -> None:
+    """End workers and checks of a daemon that died before they could notice it."""
+    count = LocalEngine(place.owner(repo.common_dir)).end_orphans()
+    if count:
+        log("gitagent", f"ended {count} processes that a dead daemon left")
 
 
 def locks(repo: Repository) -> None:

@@ -78,6 +78,7 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
 
     listener = Listener(path, answer)
     watch = Watch(repo.common_dir, wake)
+    recover.orphans(repo)
     recover.locks(repo)
     recover.leftovers(repo)
     watch.start()
@@ -220,6 +221,7 @@ def land_now(
 
     try:
         with _signals(wake) as stop:
+            recover.orphans(repo)
             recover.locks(repo)
             loop.run(lambda snapshot: settled(snapshot) or bool(stop))
             loop.stopping = True

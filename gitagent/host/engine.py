@@ -21,6 +21,7 @@ from gitagent.host.process import Cancel, Exit
 from gitagent.host.sandbox import command, find_bwrap, outer_environment, probe
 
 MARK = "GITAGENT_RUN"  # names one unconfined run in the environment of its processes
+_OWNER = "GITAGENT_OWNER"  # names in the same way whose runs they all are
 _KEEP = process.KEEP
 _READY_MS = 10_000  # for bubblewrap to make the namespaces, which takes 2 ms
 
@@ -55,8 +56,21 @@ class LocalEngine:
 
     The confined processes die with the *thread* that calls `run`, not only with the
     daemon, so it has to be called from a thread that lives until it returns (any
-    thread does that, unless the interpreter is torn down around it).
+    thread does that, unless the interpreter is torn down around it). One whose daemon
+    is killed in the few milliseconds in which bubblewrap sets it up outlives it: the
+    kernel tells of a parent's end only who has asked to be told. Unconfined ones always
+    do. So all bear the name of their ``owner``, and the next one ends them.
     """
+
+    def __init__(self, owner: str = "") -> None:
+        self._owner = owner
+
+    def end_orphans(self) -> int:
+        """Kill what runs of a dead owner of this name; return how many there were.
+
+        Only for who is sure to be the one living owner.
+        """
+        return kin.kill_marked(_OWNER, self._owner) if self._owner else 0
 
     def run(
         self,
@@ -77,12 +91,15 @@ class LocalEngine:
             return _refused("prlimit was not found")
         plan = _Plan(timeout, stdin, keep, merge_stderr, on_output, cancel, on_start)
         if inside.mode == "off":
-            return _unconfined([*limits, *argv], inside, plan)
+            return _unconfined([*limits, *argv], inside, plan, self._mark())
         problem = probe()
         bwrap = find_bwrap()
         if problem is not None or bwrap is None:
             return _refused(problem or "there is no bubblewrap")
-        return _confined(limits, bwrap, argv, inside, plan)
+        return _confined(limits, bwrap, argv, inside, plan, self._mark())
+
+    def _mark(self) -> dict[str, str]:
+        return {_OWNER: self._owner} if self._owner else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +144,7 @@ def _confined(
     argv: Sequence[str],
     inside: Confinement,
     plan: _Plan,
+    mark: dict[str, str],
 ) -> Exit:
     status = _Status()
     try:
@@ -142,7 +160,7 @@ def _confined(
             done = plan.run(
                 [*limits, *line],
                 cwd="/",
-                env=outer_environment(),
+                env=outer_environment() | mark,
                 on_start=begun,
                 pass_fds=[*fds, status.write],
             )
@@ -157,8 +175,10 @@ def _confined(
         status.close()
 
 
-def _unconfined(argv: Sequence[str], inside: Confinement, plan: _Plan) -> Exit:
-    env = environment(inside)
+def _unconfined(
+    argv: Sequence[str], inside: Confinement, plan: _Plan, owner: dict[str, str]
+) -> Exit:
+    env = environment(inside) | owner
     mark = env.setdefault(MARK, secrets.token_hex(16))
     try:
         done = plan.run(argv, cwd=inside.cwd, env=env, on_start=plan.on_start)

@@ -19,6 +19,11 @@ def cache_root(common_dir: Path) -> Path:
     return _cache_home() / "gitagent" / f"{name.strip('-') or 'repository'}-{digest}"
 
 
+def owner(common_dir: Path) -> str:
+    """Return a name for whoever has the daemon's lock of the repository."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(common_dir))).hexdigest()[:32]
+
+
 def state_dir(common_dir: Path) -> Path:
     """Return the folder of the daemon's socket and log inside the repository."""
     return common_dir / "gitagent"

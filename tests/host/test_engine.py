@@ -530,6 +530,35 @@ def test_unconfined_runs_can_be_found_again_by_their_mark():
     assert not running(mark)
 
 
+@pytest.mark.parametrize("mode", ["required", "off"])
+def test_the_next_owner_ends_what_a_dead_one_was_about_to_start(mode):
+    """Found by the storm of tests/scenarios/test_chaos.py: bubblewrap asks the kernel
+    late to be told of its parent's end."""
+    mark, owner = token(), uuid.uuid4().hex
+    code = (
+        "import os, signal, sys\n"
+        "from gitagent.host.confinement import Confinement\n"
+        "from gitagent.host.engine import LocalEngine\n"
+        "die = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"inside = Confinement('/', mode={mode!r})\n"
+        f"LocalEngine({owner!r}).run(['sh', '-c', sys.argv[1]], inside, timeout=60, "
+        "on_start=die)\n"
+    )
+    script = f"{leftovers(mark)} sleep {mark}"
+    daemons = [
+        subprocess.Popen([sys.executable, "-c", code, script], cwd=ROOT)
+        for _ in range(4)
+    ]
+    ends = [daemon.wait(60) for daemon in daemons]
+    LocalEngine(uuid.uuid4().hex).end_orphans()
+    others = running(mark)
+    LocalEngine(owner).end_orphans()
+
+    assert ends == [-signal.SIGKILL] * 4
+    assert others or mode == "required"
+    assert not running(mark)
+
+
 def test_a_missing_command_is_not_started_unconfined_either(monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     inside = Confinement("/", mode="off")

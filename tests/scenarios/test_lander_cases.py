@@ -221,6 +221,8 @@ def test_a_group_that_nobody_is_in_is_passed_over(step: Step, outside: Path):
 # --- identity
 
 
+ONCE = "[ -e {0}/up ] || {{ echo up > {0}/up; read x < {0}/go; }}"
+
 SLOW = (
     "if [ -e slow ]; then echo up > {0}/up; read x < {0}/go; fi;"
     "git rev-parse HEAD^2 >> {0}/checked"
@@ -325,6 +327,105 @@ def test_any_change_in_the_key_is_a_run(step: Step, outside: Path, settings: dic
     made.rest()
 
     assert 2 == len(lines(outside / "runs"))
+
+
+# --- stacks
+
+
+def stack(made: Stepped, *names: str, bad: str = "") -> list[str]:
+    """Push commits that stand on each other, lowest first; return their tips."""
+    tips: list[str] = []
+    for name in names:
+        files = {f"{name}.txt": f"{name}\n"} | ({"bad": ""} if name == bad else {})
+        tips.append(made.push(name, files, name, on=tips[-1:]))
+    return tips
+
+
+def test_a_stack_lands_once_each_in_order(step: Step):
+    made = step("true")
+    tips = stack(made, *"gfedcba")
+    made.rest()
+
+    assert {LANDED} == {made.of(tip).state for tip in tips}
+    assert [made.of(tip).id for tip in tips] == made.landings()[::-1]
+    assert 7 == len(made.notes())
+    merged = made.repo.log("%P", "--first-parent", f"-{len(tips)}")
+    assert tips == [parents.split()[1] for parents in merged][::-1]
+
+
+def test_the_top_of_a_stack_brings_what_it_stands_on(step: Step, outside: Path):
+    made = step(f"echo x >> {outside}/runs")
+    low = made.repo.commit_at("refs/heads/low", {"low.txt": "low\n"}, parents=None)
+    low = made.push("low", {"low.txt": "low\n"})
+    made.repo.git("update-ref", "-d", "refs/heads/land/low")
+    top = made.push("top", {"top.txt": "top\n"}, on=[low])
+    made.rest()
+
+    assert LANDED is made.of(top).state
+    assert [made.of(top).id] == made.landings()
+    assert {"low.txt", "top.txt"} <= set(made.repo.paths())
+    assert 1 == len(lines(outside / "runs"))
+
+
+def test_what_stands_on_a_rejected_one_says_so_and_never_runs(
+    step: Step, outside: Path
+):
+    made = step(f"git rev-parse HEAD^2 >> {outside}/checked; ! test -e bad")
+    other = made.push("other", {"other.txt": "o\n"})
+    low, mid, top = stack(made, "3", "2", "1", bad="3")
+    made.rest()
+
+    assert [REJECTED] * 3 == [made.of(tip).state for tip in (low, mid, top)]
+    assert f"needs {made.of(low).id}" in made.of(mid).reason
+    assert f"needs {made.of(low).id}" in made.of(top).reason
+    assert LANDED is made.of(other).state
+    assert {other, low} == set(lines(outside / "checked"))
+
+
+def test_a_repair_on_top_of_a_rejected_one_is_judged_by_itself(step: Step):
+    made = step("! test -e bad")
+    low = made.push("low", {"bad": ""})
+    made.rest()
+    mended = made.push("low", {"bad": None, "good": ""}, on=[low])
+    elsewhere = made.push("new", {"bad": None, "new": ""}, on=[low])
+    made.restart().rest()
+
+    assert REJECTED is made.of(low).state
+    assert [LANDED, LANDED] == [made.of(tip).state for tip in (mended, elsewhere)]
+
+
+def test_what_stands_on_a_replaced_one_leaves_the_queue_and_others_stay(
+    step: Step, outside: Path
+):
+    pipe(outside, "go")
+    made = step(ONCE.format(outside))
+    base = made.repo.head()
+    old = made.push("a", {"old.txt": "old\n"})
+    upper = made.push("upper", {"upper.txt": "u\n"}, on=[old])
+    other = made.push("other", {"other.txt": "o\n"}, on=[base])
+    made.until((outside / "up").exists)
+    new = made.push("a", {"new.txt": "new\n"}, on=[base])
+    made.restart().rest()
+
+    assert [WITHDRAWN, WITHDRAWN] == [made.of(tip).state for tip in (old, upper)]
+    assert f"needs {made.of(old).id}" in made.of(upper).reason
+    assert [LANDED, LANDED] == [made.of(tip).state for tip in (new, other)]
+    assert not {"old.txt", "upper.txt"} & set(made.repo.paths())
+
+
+def test_what_stands_on_one_that_only_grew_stays_in_the_queue(
+    step: Step, outside: Path
+):
+    pipe(outside, "go")
+    made = step(ONCE.format(outside))
+    old = made.push("a", {"old.txt": "old\n"})
+    upper = made.push("upper", {"upper.txt": "u\n"}, on=[old])
+    made.until((outside / "up").exists)
+    new = made.push("a", {"new.txt": "new\n"}, on=[old])
+    made.rest()
+
+    assert WITHDRAWN is made.of(old).state
+    assert [LANDED, LANDED] == [made.of(tip).state for tip in (new, upper)]
 
 
 # --- races and pushing

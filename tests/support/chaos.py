@@ -24,7 +24,7 @@ from tests.support.stepping import config, holders, keep
 
 TARGET = "refs/heads/main"
 SHARED = 400  # files that rivals fight over, each once
-QUIET_S = 180.0  # for what is left when the last kill is over
+STUCK_S = 60.0  # without any progress
 PATIENCE_S = 60.0  # of a person whose commit meets a lock
 
 # Every run holds a file and leaves a child in a session of its own behind.
@@ -247,10 +247,12 @@ class Storm:
         """Wait until everything is settled; return what is not."""
         repo = discover(self.repo.path)
         reader = Reader(repo)
-        deadline = time.monotonic() + QUIET_S
+        before, deadline = [""], 0.0
         while True:
             with repo.objects() as objects:
                 left = list(self._open(reader.read(objects, audit=False)))
+            if left != before:
+                before, deadline = left, time.monotonic() + STUCK_S
             if not left or time.monotonic() > deadline:
                 return left
             assert self.process is not None
@@ -400,7 +402,7 @@ def run(
     storm: Storm,
     kills: int,
     *,
-    pause: tuple[float, float] = (0.1, 2.5),
+    pause: tuple[float, float] = (0.1, 3.0),
     work: float = 3.0,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[str]:

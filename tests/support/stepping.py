@@ -49,6 +49,7 @@ class Stepped:
 
     def _begin(self) -> None:
         found = discover(self.repo.path)
+        recover.orphans(found)
         recover.locks(found)
         recover.leftovers(found)
         self.loop = Loop(found, clock.Wake())
