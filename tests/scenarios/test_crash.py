@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +52,13 @@ def test_killed_at(name: str, kept: Repo, daemon: Start):
 @pytest.mark.parametrize(
     "name", ["attempt-spawned", "candidate-pinned", "landing-recorded"]
 )
-def test_killed_and_all_caches_removed(name: str, kept: Repo, daemon: Start):
+def test_killed_and_all_caches_removed(
+    name: str, kept: Repo, daemon: Start, tmp_path: Path
+):
+    """PITFALLS, "Crash leaves missing but locked worktree": a person's entry stays."""
+    mine = kept.worktree(tmp_path / "mine")
+    shutil.rmtree(mine.path)
+    kept.git("worktree", "lock", "--reason", "on a stick", str(mine.path))
     first = daemon(kept, failpoint=name)
     kept.add_task("crash", SCRIPT)
     first.wait_exit()
@@ -60,6 +67,9 @@ def test_killed_and_all_caches_removed(name: str, kept: Repo, daemon: Start):
     daemon(kept).wait_task("crash", "landed")
 
     landed_once(kept)
+    listed = kept.git("worktree", "list", "--porcelain")
+    assert 2 == listed.count("worktree ")
+    assert "on a stick" in listed
 
 
 def test_caches_removed_at_rest_lose_nothing(kept: Repo, daemon: Start):
