@@ -6,11 +6,13 @@ from outside, after every process of it is dead.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from gitagent.core.action import StartRun
+from gitagent.core.candidate import Candidate
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.errors import GitagentError
@@ -56,7 +58,8 @@ def run_check(
     with pool.take() as checkout, _home(checkout.tree.with_name("home")) as home:
         stamps = Stamps(checkout.tree.with_name("caches.json"))
         wanted = _cache_keys(repo, start, settings)
-        _prepare(checkout, start.candidate.commit, stamps.kept(wanted))
+        trusted = partial(_trusted, repo, start.candidate)
+        _prepare(checkout, start.candidate.commit, stamps.kept(wanted, trusted))
         stamps.clear()
         inside = _inside(checkout, home, settings, start)
         started = clock.stamp()
@@ -74,7 +77,7 @@ def run_check(
         changed = checkout.changed()
         result = _result(done, changed)
         if result is Result.PASSED:
-            stamps.set(wanted)
+            stamps.set(wanted, start.candidate.tip)
     return _receipt(settings, start, environment, started, done, result, changed)
 
 
@@ -100,6 +103,15 @@ def _cache_keys(
         return {}
     with repo.objects() as objects:
         return keys(objects, start.candidate.commit, settings.check)
+
+
+def _trusted(repo: Repository, candidate: Candidate, tip: str) -> bool:
+    """Whether a tip is part of what the candidate is checked against anyway."""
+    if tip == candidate.tip:
+        return True
+    with suppress(GitagentError), repo.objects() as objects:
+        return objects.ancestor(tip, candidate.base)
+    return False
 
 
 def _prepare(checkout: Checkout, commit: str, keep: tuple[str, ...]) -> None:

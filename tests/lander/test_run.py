@@ -434,11 +434,21 @@ def test_a_declared_cache_is_kept_until_its_key_changes(made, pool):
 
     assert Result.PASSED is cached(made, pool, first, fill).result
     assert Result.PASSED is cached(made, pool, first, use).result
+    made.repo.git("update-ref", "refs/heads/main", first.tip)
     same_key = candidate_with(made, 2, "one")
     assert Result.PASSED is cached(made, pool, same_key, use).result
     other_key = candidate_with(made, 3, "two")
     assert Result.PASSED is cached(made, pool, other_key, fill).result
     assert Result.PASSED is cached(made, pool, other_key, use).result
+
+
+def test_what_one_submission_left_in_a_cache_is_nothing_to_another(made, pool):
+    """It passes, fills the cache with what it likes, and need not land for that."""
+    poison = "mkdir -p cache && echo poison > cache/x"
+    cached(made, pool, candidate_with(made, 1, "one"), poison)
+    other = candidate_with(made, 2, "one")
+
+    assert Result.PASSED is cached(made, pool, other, "test ! -e cache").result
 
 
 def test_what_a_failed_run_left_in_a_cache_is_not_kept(made, pool, candidate):
