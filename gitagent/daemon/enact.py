@@ -140,8 +140,11 @@ class Enactor:
             if pause is not None:
                 self.live.wait(f"task {new.id}", pause)
             failpoint("attempt-ended")
+        settled = new.settled and (old is None or not old.settled)
+        for each in new.attempts if settled else ():
+            worker.discard(self.repo, new.id, each.number, settled=True)
         settings = snapshot.settings
-        if settings and new.settled and (old is None or not old.settled):
+        if settings and settled:
             notify.tell(settings.notify, new.id, new.state, new.reason)
             if settings.lander.push and new.state in _GIVEN_UP:
                 self._unclaim(new.id, settings.lander.push)

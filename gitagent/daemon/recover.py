@@ -51,19 +51,19 @@ def _attempts(repo: Repository, objects: Objects) -> None:
     for name in sorted(names):
         task, _, number = name.rpartition("-")
         record = read(objects, task)
-        if number.isdigit() and record and _is_safe(record, int(number)):
-            worker.discard(repo, task, int(number))
+        if number.isdigit() and record and _ended(record, int(number)):
+            worker.discard(repo, task, int(number), settled=record.settled)
             if not (folder / name).exists():
                 log(
                     task, f"removed what was left of attempt {number}; its work is kept"
                 )
 
 
-def _is_safe(record: TaskRecord, number: int) -> bool:
-    """Whether the work of an attempt is in the repository; if in doubt it is not."""
+def _ended(record: TaskRecord, number: int) -> bool:
+    """Whether an attempt is accounted for; if its work is safe, it knows itself."""
     if record.state is TaskState.RUNNING and record.attempt == number:
         return False
-    return any(a.number == number and a.tip for a in record.attempts)
+    return any(a.number == number for a in record.attempts)
 
 
 def _pins(repo: Repository, objects: Objects) -> None:

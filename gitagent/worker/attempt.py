@@ -72,6 +72,12 @@ def recover_attempt(order: Order, stop: Stop) -> AttemptEnd:  # noqa: ARG001
     If its agent had ended, it is as if it had just done so; else it is interrupted, and
     what it had done is harvested.
     """
+    end = _recover(order)
+    _sweep(order)
+    return end
+
+
+def _recover(order: Order) -> AttemptEnd:
     folder = _folder(order)
     known = ended.load(folder)
     if known is not None:
@@ -87,15 +93,21 @@ def recover_attempt(order: Order, stop: Stop) -> AttemptEnd:  # noqa: ARG001
         return _close(order, folder, log, ending)
 
 
-def discard(repo: Repository, task_id: str, number: int) -> None:
+def discard(
+    repo: Repository, task_id: str, number: int, *, settled: bool = False
+) -> None:
     """Remove what is left of an attempt, unless work may be in it that no ref holds.
 
     To be called when the end is recorded; whatever it was, and again without harm. The
-    worktree of an interrupted attempt stays until the next attempt at the task ends.
+    worktree of an interrupted attempt stays until the next attempt at the task ends, or
+    the task is ``settled``.
     """
     folder = folder_of(repo.common_dir, task_id, number, confined=True)
+    if not folder.path.is_dir():
+        return
     known = ended.load(folder)
-    if known is None or known[0].attempt.outcome not in _WORKSPACE_STAYS:
+    stays = known is not None and known[0].attempt.outcome in _WORKSPACE_STAYS
+    if settled or not stays:
         _remove(repo, folder)
 
 
