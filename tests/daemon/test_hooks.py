@@ -131,6 +131,42 @@ def test_a_hook_that_was_there_runs_first_with_the_same_input(hub, tmp_path):
     assert f"0 args\n{'0' * 40} {tip} refs/heads/other\n" == seen.read_text()
 
 
+def test_records_cannot_be_pushed_and_claims_can(hub, tmp_path):
+    """Worker pushes to reserved namespaces: a receipt that nobody made."""
+    hooks.install(discover(hub.path))
+    clone = hub.clone(tmp_path / "clone")
+    refused = subprocess.run(
+        ["git", "push", "origin", "HEAD:refs/gitagent/receipts/2026-11", "HEAD:main"],
+        cwd=clone.path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    clone.git("push", "-q", "origin", "HEAD:refs/gitagent/claims/fix")
+
+    assert 1 == refused.returncode
+    assert "refs/gitagent/receipts/2026-11 is written by gitagent" in refused.stderr
+    assert ["refs/gitagent/claims/fix"] == list(hub.refs("refs/gitagent/"))
+
+
+def test_a_pre_receive_that_was_there_still_decides_first(hub, tmp_path):
+    seen = tmp_path / "seen"
+    hub.hook("pre-receive", f"#!/bin/sh\ncat > {seen}\necho not today >&2\nexit 7\n")
+    hooks.install(discover(hub.path))
+    clone = hub.clone(tmp_path / "clone")
+    done = subprocess.run(
+        ["git", "push", "origin", "HEAD:refs/heads/other"],
+        cwd=clone.path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 1 == done.returncode
+    assert "not today" in done.stderr
+    assert seen.read_text().endswith(f"{clone.head()} refs/heads/other\n")
+
+
 def test_another_proc_receive_is_refused_and_nothing_changes(hub):
     hub.hook("proc-receive", THEIRS)
     before = everything(hub)
