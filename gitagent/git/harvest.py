@@ -173,8 +173,8 @@ def _tampered(private_dir: Path, lent: bytes) -> str | None:
 
 def _sentence(error: GitError, limit_bytes: int) -> str:
     lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
-    # What fsck found comes before what the rest of git makes of it.
-    found = (line for line in lines if line.startswith("error: "))
+    # What was found comes before what the rest of git makes of it.
+    found = (line for line in lines if line.startswith(("error: ", "fatal: ")))
     said = next(found, lines[-1] if lines else "git said nothing")
     cut = ("early EOF", "hung up", "unexpected disconnect")
     if any(each in error.stderr for each in cut):

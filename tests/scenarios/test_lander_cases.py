@@ -732,6 +732,41 @@ def test_deleting_a_task_while_its_work_is_checked_gives_exactly_one_outcome(
     assert "x\n" == made.repo.read("x.txt", "refs/heads/agent/t")
 
 
+@pytest.mark.parametrize("when", ["before", "during", "after"])
+def test_a_stop_that_races_with_the_landing_gives_exactly_one_outcome(
+    when: str, step: Step, monkeypatch: pytest.MonkeyPatch
+):
+    made = step("true")
+    real, asked = land.land, []
+
+    def stop() -> None:
+        if not asked:
+            asked.append(call(made.repo, "task", "stop", "t").code)
+
+    def racing(*args, **more):
+        if when == "during":
+            stop()
+        result = real(*args, **more)
+        if when == "after":
+            stop()
+        return result
+
+    monkeypatch.setattr(land, "land", racing)
+    made.repo.add_task("t", "echo x > x.txt")
+    if when == "before":
+        made.until(lambda: made.loop.snapshot.submissions)
+        stop()
+    made.rest()
+
+    (submission,) = made.submissions
+    landed = "x.txt" in made.repo.paths()
+    assert landed == (when != "before")
+    assert submission.state is (LANDED if landed else WITHDRAWN)
+    assert made.task("t").state is (TaskState.LANDED if landed else TaskState.STOPPED)
+    assert made.task("t").request is None
+    assert [0] == asked
+
+
 @pytest.mark.slow
 def test_a_second_daemon_on_a_linked_worktree_or_a_link_refuses(
     step: Step, tmp_path: Path, daemon: Start
