@@ -1,4 +1,4 @@
-"""Globs over paths of a tree, with the meaning they have in gitignore(5)."""
+"""Paths of a tree: globs with the meaning of gitignore(5), and names in sentences."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -57,3 +57,18 @@ def _stands_at(path: str, prefix: tuple[str, ...]) -> bool:
         prefix = prefix[1:]
         names = names[-len(prefix) :]
     return len(names) == len(prefix) and all(map(fnmatchcase, names, prefix))
+
+
+def named(paths: tuple[str, ...], limit: int = 10) -> str:
+    """Return paths as part of a sentence: on one line, and no more than ``limit``."""
+    words = ", ".join(_visible(path) for path in paths[:limit])
+    more = len(paths) - limit
+    return f"{words} and {more} more" if more > 0 else words
+
+
+def _visible(path: str) -> str:
+    """Return a path in which nothing moves the cursor or hides."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in path.encode(errors="surrogateescape").decode(errors="replace")
+    )

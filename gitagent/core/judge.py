@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from gitagent.core.action import StartRun
 from gitagent.core.candidate import Candidate
+from gitagent.core.glob import named
 from gitagent.core.receipt import Receipt, Result, Verdict, check_key, verdict
 from gitagent.core.settings import Check, Settings
 from gitagent.core.snapshot import Snapshot
@@ -125,7 +126,7 @@ def _why(judged: Judged) -> str:
     check, last = judged.check, judged.receipts[-1]
     match last.result:
         case Result.CHANGED:
-            paths = ", ".join(last.changed[:10])
+            paths = named(last.changed)
             return f"Check {check.name} changed what it was to judge: {paths}."
         case Result.TIMEOUT:
             return f"Check {check.name} ran past its {check.timeout} s twice."

@@ -6,7 +6,7 @@ the target already has, or what a merge drops, is nobody's offence.
 
 from gitagent.core.agent import Agent
 from gitagent.core.candidate import Candidate, Change, PathChange
-from gitagent.core.glob import barred, matching
+from gitagent.core.glob import barred, matching, named
 from gitagent.core.layout import DONE, LANDINGS, MEMORY, RECORD_FOLDERS, TASKS
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
@@ -14,7 +14,6 @@ from gitagent.core.task import TaskFile
 
 _REGULAR = 0o100644
 _GITLINK = 0o160000
-_SHOWN = 10
 
 
 def offences(
@@ -114,8 +113,4 @@ def _embedded(product: tuple[PathChange, ...]) -> tuple[str, ...]:
 
 
 def _say(rule: str, paths: tuple[str, ...]) -> str:
-    if not paths:
-        return ""
-    shown = ", ".join(paths[:_SHOWN])
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return f"{rule}: {shown}{more}."
+    return f"{rule}: {named(paths)}." if paths else ""

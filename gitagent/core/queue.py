@@ -23,6 +23,7 @@ from gitagent.core.action import (
 )
 from gitagent.core.admission import agent_of
 from gitagent.core.candidate import Candidate
+from gitagent.core.glob import named
 from gitagent.core.ident import submission_id
 from gitagent.core.judge import (
     Judged,
@@ -332,7 +333,7 @@ def _refusal(
     snapshot: Snapshot,
 ) -> str:
     if candidate.conflicts:
-        paths = ", ".join(candidate.conflicts[:10])
+        paths = named(candidate.conflicts)
         return (
             f"It conflicts with the target in {paths}. Merge "
             f"{settings.target} into the work, resolve, and submit again."

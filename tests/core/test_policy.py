@@ -1,0 +1,142 @@
+"""What a submission may change, rule by rule."""
+
+import pytest
+
+from gitagent.core.agent import Agent
+from gitagent.core.candidate import Candidate, Change, PathChange
+from gitagent.core.policy import offences
+from gitagent.core.settings import Settings
+from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.task import TaskFile
+
+FILE, LINK, EXECUTABLE, GITLINK = 0o100644, 0o120000, 0o100755, 0o160000
+SINCE = "2026-11-30T12:00:00Z"
+
+
+def change(path: str, mode: int = FILE, old: int = 0) -> PathChange:
+    kind = Change.MODIFIED if old and mode else Change.ADDED if mode else Change.DELETED
+    return PathChange(path, kind, old, mode, "b" * 40, "c" * 40)
+
+
+def judged(
+    *changes: PathChange,
+    worker: bool = False,
+    task: TaskFile | None = None,
+    agent: Agent | None = None,
+    colliding: tuple[str, ...] = (),
+) -> str:
+    candidate = Candidate(
+        "b", "t", tree="x", product="p", changes=changes, colliding=colliding
+    )
+    submission = Submission(
+        "s-1",
+        "t",
+        SubmissionState.CHECKING,
+        SINCE,
+        SINCE,
+        task="fix" if worker else None,
+    )
+    return " ".join(offences(candidate, submission, Settings(), task, agent))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/a.py", ".agent/tasks/new.md", "docs/landings/x.md", "tasks/a.txt"],
+)
+def test_a_person_may_change_the_product_and_add_tasks(path: str):
+    assert judged(change(path)) == ""
+
+
+@pytest.mark.parametrize(
+    ("made", "rule"),
+    [
+        (change(".agent/config.toml", old=FILE), "protected"),
+        (change(".agent/agents/x.md"), "protected"),
+        (change(".github/workflows/ci.yml", 0, FILE), "protected"),
+        (change(".mcp.json"), "protected"),
+        (change(".agent/tasks/x.toml"), "regular .md files"),
+        (change(".agent/tasks/x.md", LINK), "regular .md files"),
+        (change(".agent/tasks/x.md", EXECUTABLE), "regular .md files"),
+        (change(".agent/landings/2026/11/s-1.md"), "Only the lander"),
+        (change(".agent/tasks/done/x.md", 0, FILE), "Only the lander"),
+        (change(".agent/memory/x.md"), "gitagent memory"),
+    ],
+)
+def test_what_nobody_may_change_is_named(made: PathChange, rule: str):
+    found = judged(made)
+
+    assert rule in found
+    assert made.path in found
+
+
+def test_names_that_collide_on_other_systems_are_named():
+    assert "case or accents: Foo.py" in judged(change("Foo.py"), colliding=("Foo.py",))
+
+
+def test_a_repository_inside_the_tree_is_named_and_a_file_called_head_is_none():
+    inside = judged(change("x/HEAD"), change("x/objects/ab/cd"), change("x/refs/y"))
+
+    assert "x/" in inside
+    assert judged(change("docs/HEAD")) == ""
+
+
+def test_a_worker_may_not_touch_its_own_task():
+    found = judged(change(".agent/tasks/fix.md", old=FILE), worker=True)
+
+    assert "its own task: .agent/tasks/fix.md" in found
+
+
+def test_a_worker_starts_tasks_only_with_the_grant():
+    other = change(".agent/tasks/other.md")
+    granted = Agent("a", "shell", may=("write", "start_task"))
+
+    assert "start_task" in judged(other, worker=True, agent=Agent("a", "shell"))
+    assert judged(other, worker=True, agent=granted) == ""
+
+
+@pytest.mark.parametrize(
+    ("globs", "path", "inside"),
+    [
+        (("docs/**",), "docs/a/b.md", True),
+        (("docs/**",), "src/docs.py", False),
+        (("*.md",), "deep/down/x.md", True),
+        (("src/",), "src/a.py", True),
+    ],
+)
+def test_a_result_stays_inside_the_tasks_paths(globs, path: str, *, inside: bool):
+    task = TaskFile("fix", "b" * 40, "Fix", "", paths=globs)
+    found = judged(change(path), worker=True, task=task)
+
+    assert (found == "") == inside
+    assert inside or path in found
+
+
+def test_the_agents_paths_count_as_well():
+    agent = Agent("a", "shell", paths=("docs/**",))
+
+    assert "its agent's" in judged(change("src/a.py"), worker=True, agent=agent)
+
+
+def test_forbidden_wins_over_paths():
+    task = TaskFile(
+        "fix", "b" * 40, "Fix", "", paths=("src/**",), forbidden=("*.lock",)
+    )
+    found = judged(change("src/a.py"), change("src/a.lock"), worker=True, task=task)
+
+    assert "`forbidden` names: src/a.lock." in found
+
+
+def test_a_submodule_link_of_a_worker_is_refused_and_one_of_a_person_is_not():
+    link = change("vendored", GITLINK)
+
+    assert "submodule" in judged(link, worker=True)
+    assert judged(link) == ""
+
+
+def test_many_paths_are_counted_and_strange_names_stay_on_one_line():
+    changes = [change(f".agent/memory/{n:02}.md") for n in range(14)]
+    found = judged(*changes, change(".agent/memory/a\n\x1b[31m.md"))
+
+    assert "and 5 more" in found
+    assert "\n" not in found
+    assert "\x1b" not in found
