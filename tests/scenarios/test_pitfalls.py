@@ -232,6 +232,37 @@ def test_a_target_rewound_past_a_landing_stays_rewound_and_goes_on(step: Step):
     assert 0 != call(made.repo, "verify").code
 
 
+CLONES = {
+    "partial": ("--filter=blob:none",),
+    "shallow": ("--depth=1",),
+    "borrowing": ("--shared",),
+    "treeless": ("--filter=tree:0", "--no-checkout"),
+}
+
+
+@pytest.mark.parametrize("kind", CLONES)
+def test_a_clone_that_has_not_all_objects_is_worked_in(kind: str, tmp_path: Path):
+    """Partial clone that does open: blobs are simply absent."""
+    files = {f"d{n}/f{n}.txt": f"{n}\n" for n in range(20)}
+    origin = keep(tmp_path / "origin", files, config("test -e t.txt -a -e d3/f3.txt"))
+    origin.commit({"d3/f3.txt": "3\n3\n"})
+    origin.git("config", "uploadpack.allowFilter", "true")
+    where = str(origin.path) if kind == "borrowing" else f"file://{origin.path}"
+    origin.git("clone", "-q", *CLONES[kind], where, str(tmp_path / "clone"))
+    clone = Repo(tmp_path / "clone")
+    clone.git("checkout", "-q", "main")
+    clone.add_task(
+        "t", "cat d5/f5.txt > t.txt; git log --oneline | wc -l; rm d7/f7.txt"
+    )
+    made = Stepped(clone).rest()
+    made.close()
+
+    assert TaskState.LANDED is made.task("t").state, made.task("t")
+    assert "5\n" == clone.read("t.txt")
+    assert "d7/f7.txt" not in clone.paths()
+    assert [] == clone.status()
+
+
 # --- branches of tasks
 
 
