@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench import measure, project
 
+SETTLE_S = 0.5  # for the daemon to clear up behind the attempt before
+
 FLAGS = (
     *("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"),
     *("--cap-drop", "ALL", "--disable-userns", "--new-session", "--die-with-parent"),
@@ -66,7 +68,9 @@ def main() -> None:
         with measure.daemon(repo):
             latency(repo, 0)
             for n in range(1, runs + 1):
+                time.sleep(SETTLE_S)
                 floors.append(floor(repo, scratch, n))
+                time.sleep(SETTLE_S)
                 latencies.append(latency(repo, n))
     median = statistics.median(latencies)
     ratio = median / statistics.median(floors)
