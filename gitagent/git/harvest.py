@@ -20,6 +20,7 @@ from gitagent.git.hostile import read
 from gitagent.git.private import alternate_dirs, alternates
 from gitagent.git.refs import ANY, DURABLE, RefUpdate, update
 from gitagent.git.repository import Repository
+from gitagent.git.worktree import half_made
 from gitagent.host.process import Cancel
 
 TIMEOUT_S = 300.0
@@ -29,9 +30,6 @@ _ENTRIES = 500_000  # below the private objects folder
 _REF_BYTES = 4_096
 _PACKED_BYTES = 16 << 20
 
-# `git worktree add` has zeros in the new HEAD for a moment, and `rev-list --all` of
-# another git dies of it.
-_HALF_MADE = re.compile(r"^fatal: bad object worktrees/", re.MULTILINE)
 _REF = re.compile(r"ref: (?P<ref>refs/heads/[^\0-\x20\x7f~^:?*\[\\]+)\n?\Z")
 
 
@@ -84,8 +82,8 @@ def fetch_result(
     repository would lend now).
 
     Raises:
-        Busy: a worktree is being made just now, which git's own look at what is
-            connected does not survive.
+        Busy: a worktree is being made or removed just now, which git's own look at
+            what is connected does not survive.
     """
     if not is_oid(oid):
         return NotFetched("The worker's HEAD is not a commit.")
@@ -114,8 +112,8 @@ def fetch_result(
         )
         kind = repo.git.run("cat-file", "-t", oid).text
     except GitError as error:
-        if _HALF_MADE.search(error.stderr):
-            raise Busy("a worktree is being made", "try again") from error
+        if half_made(error):
+            raise Busy("a worktree is being made or removed", "try again") from error
         return NotFetched(_sentence(error, limit_bytes))
     if kind != "commit":
         with suppress(GitError):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitagent.errors import GitError, UserError
+from gitagent.git.command import Done
 from gitagent.git.repository import Repository
 from gitagent.git.sweep import remove_tree
 from gitagent.host import clock, kin, place
@@ -26,6 +27,7 @@ TIMEOUT_S = 900.0
 _TRIES = 5
 _PAUSE_S = 0.05
 _PREFIX = "gitagent:"
+_HALF_MADE = re.compile(r"^fatal: .*\bworktrees/", re.MULTILINE)
 _FILTERS = re.compile(rb"filter|include", re.IGNORECASE)
 
 # What a repository's own configuration could say about the files or the index.
@@ -69,8 +71,7 @@ class Worktree:
 
 def entries(repo: Repository) -> tuple[Worktree, ...]:
     """Return all worktrees of the repository."""
-    done = repo.git.run("worktree", "list", "--porcelain", "-z")
-    return parse(done.out)
+    return parse(_run(repo, "list", "--porcelain", "-z").out)
 
 
 def parse(data: bytes) -> tuple[Worktree, ...]:
@@ -112,7 +113,8 @@ def add(repo: Repository, path: Path, commit: str) -> None:
             except GitError as error:
                 remove(repo, path)
                 # A person's own git in the same moment may hold config.lock.
-                if left == 0 or "lock" not in error.stderr:
+                passing = "lock" in error.stderr or half_made(error)
+                if left == 0 or not passing:
                     raise
                 clock.sleep(_PAUSE_S)
             else:
@@ -163,11 +165,31 @@ def remove(repo: Repository, path: Path) -> None:
     if entry is None:
         return
     try:
-        repo.git.run("worktree", "remove", "--force", "--force", "--", str(real))
+        _run(repo, "remove", "--force", "--force", "--", str(real))
     except GitError:
         # A person may have unlocked and pruned it in between.
         if any(each.path == real for each in entries(repo)):
             raise
+
+
+def half_made(error: GitError) -> bool:
+    """Whether git came upon another worktree just when it was made or removed.
+
+    For a moment its HEAD is zeros, or a file is missing; every git that looks at the
+    heads of all worktrees dies of it, such as the check of a fetch.
+    """
+    return _HALF_MADE.search(error.stderr) is not None
+
+
+def _run(repo: Repository, *args: str) -> Done:
+    for left in reversed(range(_TRIES)):
+        try:
+            return repo.git.run("worktree", *args)
+        except GitError as error:
+            if left == 0 or not half_made(error):
+                raise
+            clock.sleep(_PAUSE_S)
+    raise AssertionError("unreachable")
 
 
 def admin_dir(repo: Repository, path: Path) -> Path:

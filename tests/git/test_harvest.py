@@ -60,19 +60,23 @@ def test_the_base_itself_is_a_result(attempt, repo):
     assert Fetched(repo.head()) == fetched(attempt)
 
 
-def test_beside_a_worktree_that_is_being_made_it_is_tried_again(
+def test_beside_a_worktree_that_is_being_made_or_removed_it_is_busy(
     attempt, repo, tmp_path
 ):
     """Found by the storm of tests/scenarios/test_chaos.py with two workers."""
     oid = work(attempt)
     repo.worktree(tmp_path / "half")
-    head = repo.common_dir / "worktrees/half/HEAD"
+    folder = repo.common_dir / "worktrees/half"
+    head, common = (folder / name for name in ("HEAD", "commondir"))
     whole = head.read_text()
-    head.write_text(f"{'0' * 40}\n")
 
-    with pytest.raises(Busy):
-        fetched(attempt)
-    head.write_text(whole)
+    for spoiled, content in ((head, f"{'0' * 40}\n"), (common, "")):
+        before = spoiled.read_text()
+        spoiled.write_text(content)
+        with pytest.raises(Busy):
+            fetched(attempt)
+        spoiled.write_text(before)
+    assert whole == head.read_text()
     assert Fetched(oid) == fetched(attempt)
 
 

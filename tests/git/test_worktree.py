@@ -129,6 +129,24 @@ def test_many_threads_and_processes_add_at_once(repo, tmp_path):
     assert set(places) == {each.path for each in ours(repo)}
 
 
+def test_listing_and_removing_stand_what_others_make_and_remove(repo, tmp_path):
+    found, head = discover(repo.path), repo.head()
+
+    def come_and_go(name):
+        for _ in range(6):
+            add(found, tmp_path / name, head)
+            remove(found, tmp_path / name)
+
+    with ThreadPoolExecutor(3) as threads:
+        jobs = [threads.submit(come_and_go, name) for name in ("a", "b", "c")]
+        while not all(job.done() for job in jobs):
+            entries(found)
+        for job in jobs:
+            job.result()
+
+    assert [] == ours(repo)
+
+
 def test_a_commit_that_is_not_here_leaves_nothing(repo, place):
     with pytest.raises(GitError):
         add(discover(repo.path), place, "1" * 40)
