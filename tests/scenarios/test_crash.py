@@ -10,6 +10,7 @@ from gitagent.host import failpoint
 from gitagent.host.place import cache_root
 from tests.support.daemon import Daemon, record
 from tests.support.repos import Repo
+from tests.support.waiting import wait_for
 
 Start = Callable[..., Daemon]
 
@@ -17,6 +18,16 @@ Start = Callable[..., Daemon]
 SCRIPT = "grep -q line log.txt || echo line >> log.txt"
 
 MID_WORK = ("attempt-recorded", "attempt-spawned")  # later ones repeat nothing
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder in which a killed worker may still be writing its last."""
+
+    def gone() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+
+    wait_for(gone, folder.parent, timeout=10, what=f"{folder} is gone")
 
 
 def landed_once(repo: Repo) -> None:
@@ -62,8 +73,8 @@ def test_killed_and_all_caches_removed(
     first = daemon(kept, failpoint=name)
     kept.add_task("crash", SCRIPT)
     first.wait_exit()
-    shutil.rmtree(kept.common_dir / "gitagent")
-    shutil.rmtree(cache_root(kept.common_dir))
+    remove(kept.common_dir / "gitagent")
+    remove(cache_root(kept.common_dir))
     daemon(kept).wait_task("crash", "landed")
 
     landed_once(kept)
@@ -78,8 +89,8 @@ def test_caches_removed_at_rest_lose_nothing(kept: Repo, daemon: Start):
     first.wait_task("one", "landed")
     first.stop()
     before = kept.refs("refs/")
-    shutil.rmtree(kept.common_dir / "gitagent")
-    shutil.rmtree(cache_root(kept.common_dir), ignore_errors=True)
+    remove(kept.common_dir / "gitagent")
+    remove(cache_root(kept.common_dir))
     second = daemon(kept)
     kept.add_task("two", "echo two > two.txt")
     second.wait_task("two", "landed")
