@@ -210,6 +210,7 @@ def test_children_that_hold_the_output_end_with_the_check(step: Step, outside: P
     assert [] == holders(outside / "held")
 
 
+@pytest.mark.slow
 def test_past_its_timeout_it_is_a_failed_try_and_the_whole_tree_is_dead(
     step: Step, outside: Path
 ):

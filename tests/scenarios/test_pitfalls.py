@@ -279,6 +279,7 @@ def test_a_branch_named_agent_in_the_way_is_named_and_the_work_lands(step: Step)
     assert "t\n" == made.repo.read("t.txt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dirty", [False, True])
 def test_branch_already_checked_out_elsewhere(
     step: Step,
