@@ -6,7 +6,7 @@ has changed since the last one. Used by the daemon, and by commands without one.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gitagent.core.agent import Agent
 from gitagent.core.glob import matching
@@ -26,6 +26,8 @@ from gitagent.git.repository import Repository
 from gitagent.git.tree import folder
 from gitagent.lander import receipts
 from gitagent.lander.audit import Audit
+
+REMEMBERED = 50_000  # entries of one book; some 10 MB
 
 _Record = TypeVar("_Record", TaskRecord, Submission)
 
@@ -57,6 +59,7 @@ class Reader:
         """
         live = live or Live()
         refs = objects.refs()
+        self._forget()
         ref = require_target(objects, refs)
         commit = refs[ref]
         settings, config, problem = self._settings.at(objects, commit)
@@ -94,6 +97,19 @@ class Reader:
             live=live,
             machine=machine(settings) if machine else Machine(),
         )
+
+    def _forget(self) -> None:
+        """Start a book anew that a long life has filled; it costs one slow read."""
+        books: tuple[dict[Any, Any], ...] = (
+            self._files,
+            self._tasks_by_oid,
+            self._submissions_by_oid,
+            self._ancestors,
+            self._authors,
+        )
+        for book in books:
+            if len(book) > REMEMBERED:
+                book.clear()
 
     def _tasks(
         self, objects: Objects, commit: str

@@ -326,3 +326,14 @@ def test_stopping_ends_a_check_without_a_receipt_and_starts_no_other(
     assert kept.refs("refs/gitagent/receipts/") == {}
     assert submission(loop).state is SubmissionState.CHECKING
     assert not loop.turn()
+
+
+def test_what_a_long_life_remembers_is_bounded(
+    kept: Repo, loop: Loop, rest: Rest, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("gitagent.daemon.read.REMEMBERED", 2)
+    for number in range(4):
+        kept.add_task(f"t{number}", f"echo {number} > {number}.txt")
+    rest()
+
+    assert {r.state for r in loop.snapshot.records.values()} == {TaskState.LANDED}
