@@ -337,3 +337,5 @@ def test_what_a_long_life_remembers_is_bounded(
     rest()
 
     assert {r.state for r in loop.snapshot.records.values()} == {TaskState.LANDED}
+    # Only what the newest read needs, and not each step of four lives.
+    assert len(loop.reader._tasks_by_oid) == 4
