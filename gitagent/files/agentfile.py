@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from gitagent.core.agent import BACKENDS, GRANTS, Agent
 from gitagent.core.ident import id_problem
+from gitagent.core.network import problem as host_problem
 from gitagent.core.task import Refusal
 from gitagent.files import clean
 from gitagent.files.fields import Fields, nearest
 from gitagent.files.frontmatter import Front, split
-from gitagent.files.globs import glob_problem, host_problem
+from gitagent.files.globs import glob_problem
 from gitagent.files.text import Malformed
 
 KEYS = ("backend", "argv", "model", "tools", "paths", "network", "may")

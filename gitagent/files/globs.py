@@ -44,14 +44,3 @@ def command_problem(command: str) -> str | None:
     if command.lstrip().startswith("#"):
         return "write a command, not a comment"
     return None
-
-
-def host_problem(host: str) -> str | None:
-    """Return how to mend a ``host:port``, or None if it is good."""
-    name, colon, port = host.rpartition(":")
-    plain = name.strip("[]").replace(":", "").replace(".", "").replace("-", "")
-    if not colon or not plain or not plain.isascii() or not plain.isalnum():
-        return 'write "host:port", such as "api.example.org:443"'
-    if not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
-        return "the port is a number from 1 to 65535"
-    return None

@@ -10,12 +10,12 @@ from gitagent.core.ident import (
     ref_pattern_reaches,
     ref_problem,
 )
+from gitagent.core.network import problem as host_problem
 from gitagent.core.settings import Check, Provider, Settings
 from gitagent.files.fields import UNITS, found, is_amount
 from gitagent.files.globs import (
     command_problem,
     glob_problem,
-    host_problem,
     inside_problem,
     path_problem,
 )
