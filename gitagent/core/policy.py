@@ -4,16 +4,72 @@ Every rule is about the difference between the target and the merged tree, so wh
 the target already has, or what a merge drops, is nobody's offence.
 """
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from gitagent.core.agent import Agent
+from gitagent.core.approval import Approval, Needed, missing
 from gitagent.core.candidate import Candidate, Change, PathChange
+from gitagent.core.divergence import mismatches
 from gitagent.core.glob import barred, matching, named
 from gitagent.core.layout import DONE, LANDINGS, MEMORY, RECORD_FOLDERS, TASKS
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskFile
 
+_SPECIAL = re.compile(r"[\\*?\[\]! #]")  # what gitignore(5) gives a meaning
+
 _REGULAR = 0o100644
 _GITLINK = 0o160000
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Whether a candidate may land, and if not, whose word is missing."""
+
+    no: tuple[str, ...] = ()  # a sentence a broken rule: rejected
+    approve: tuple[Needed, ...] = ()  # not yet approved: held
+
+
+def rule(
+    candidate: Candidate,
+    submission: Submission,
+    settings: Settings,
+    task: TaskFile | None = None,
+    agent: Agent | None = None,
+    approval: Approval | None = None,
+    *,
+    weakened: Iterable[tuple[str, str]] = (),
+) -> Ruling:
+    """Judge a candidate.
+
+    ``task`` and ``agent`` are those of a worker's result, None for a person's.
+    ``approval`` is one whose author is beyond doubt. ``weakened`` is what
+    ``weakening.weakened`` says of the candidate; a worker needs an approval for it,
+    in a person's submission it only stands in the note.
+    """
+    changes = candidate.changes
+    records = tuple(c for c in changes if c.path.startswith(RECORD_FOLDERS))
+    product = tuple(c for c in changes if not c.path.startswith(RECORD_FOLDERS))
+    found = [
+        _say("Only regular .md files belong in record folders", _odd_records(records)),
+        _say("Only the lander writes here", _under(records, LANDINGS, DONE)),
+        _say("Memory is written by `gitagent memory` alone", _under(records, MEMORY)),
+        _say("These names differ only in case or accents", candidate.colliding),
+        _say("This is a Git repository inside the tree", _embedded(product)),
+    ]
+    if submission.task is None:
+        weakened = ()
+    else:
+        found += _worker_offences(records, product, submission.task, task, agent)
+        if task is not None:
+            found += mismatches(task, product, submission.divergence or "")
+    needed = _needed(product, settings, dict(weakened))
+    return Ruling(
+        tuple(sentence for sentence in found if sentence),
+        missing(approval, submission.id, candidate.tip, needed),
+    )
 
 
 def offences(
@@ -23,27 +79,41 @@ def offences(
     task: TaskFile | None = None,
     agent: Agent | None = None,
 ) -> tuple[str, ...]:
-    """Return why the candidate may not land, one sentence a rule; empty if it may.
+    """Return why the candidate may not land without any approval, in sentences."""
+    ruling = rule(candidate, submission, settings, task, agent)
+    paths = tuple(need.path for need in ruling.approve)
+    asked = _say("These paths are protected and need an approval", paths)
+    return (*ruling.no, asked) if asked else ruling.no
 
-    ``task`` and ``agent`` are those of a worker's result, None for a person's.
+
+def _needed(
+    product: tuple[PathChange, ...], settings: Settings, weakened: dict[str, str]
+) -> tuple[Needed, ...]:
+    """Return what a person has to approve, one entry a path."""
+    protected = set(barred(_protected(settings), _paths(product)))
+    return tuple(
+        Needed(c.path, c.new_mode, c.new_blob, ", ".join(why))
+        for c in product
+        if (
+            why := [
+                *(["protected"] if c.path in protected else []),
+                *([weakened[c.path]] if c.path in weakened else []),
+            ]
+        )
+    )
+
+
+def _protected(settings: Settings) -> tuple[str, ...]:
+    """Return the globs of protected paths.
+
+    Who may approve is never decided without an approval: the file of the signers is
+    one of them. Its name is no glob, and comes last, where no ``!`` undoes it.
     """
-    changes = candidate.changes
-    records = tuple(c for c in changes if c.path.startswith(RECORD_FOLDERS))
-    product = tuple(c for c in changes if not c.path.startswith(RECORD_FOLDERS))
-    found = [
-        _say("Only regular .md files belong in record folders", _odd_records(records)),
-        _say("Only the lander writes here", _under(records, LANDINGS, DONE)),
-        _say("Memory is written by `gitagent memory` alone", _under(records, MEMORY)),
-        _say(
-            "These paths are protected and need an approval",
-            barred(settings.lander.protected, _paths(product)),
-        ),
-        _say("These names differ only in case or accents", candidate.colliding),
-        _say("This is a Git repository inside the tree", _embedded(product)),
-    ]
-    if submission.task is not None:
-        found += _worker_offences(records, product, submission.task, task, agent)
-    return tuple(sentence for sentence in found if sentence)
+    signers = settings.trust.allowed_signers.strip("/")
+    globs = settings.lander.protected
+    if not signers:
+        return globs
+    return (*globs, "/" + _SPECIAL.sub(r"\\\g<0>", signers))
 
 
 def _worker_offences(

@@ -1,49 +1,165 @@
 """Signs that a submission weakens the tests that are to judge it.
 
-They forbid nothing: a test goes for good reasons too. They are named in the landing
-note, so that nobody has to look for them in the diff.
+A test goes for good reasons too. So each sign is named in the landing note, and for a
+worker's result a person has to agree. What only moves is no sign: a test that went to
+another file took its name and its assertions along.
 """
 
-import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from gitagent.core import testmarks
 from gitagent.core.candidate import Change, PathChange
+from gitagent.core.testmarks import Marks, as_good, is_configuration, is_prose, is_test
 
-_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing"})
-_NAME = re.compile(
-    r"test_.*|conftest\.py|.*(?:_test|_spec|\.test|\.spec)\.[^.]+|.*Tests?\.[^.]+"
-)
-_SKIP = re.compile(
-    r"pytest\.(?:mark\.)?(?:skip|skipif|xfail|importorskip)\b"
-    r"|unittest\.(?:skip\w*|expectedFailure)\b"
-    r"|\b(?:it|describe|test|context)\.(?:skip|todo)\b|\bx(?:it|describe|test)\("
-    r"|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b"
-)
-
-
-def is_test(path: str) -> bool:
-    """Whether a path is a test by the habits of common languages."""
-    *folders, name = path.split("/")
-    return bool(_FOLDERS & set(folders)) or _NAME.fullmatch(name) is not None
-
-
-def skips(text: str) -> int:
-    """Count the marks that keep a test from running or from counting."""
-    return len(_SKIP.findall(text))
+_NOTHING = testmarks.read("")
 
 
 def weakened(
-    changes: tuple[PathChange, ...], load: Callable[[str], str]
+    changes: Iterable[PathChange], load: Callable[[str], str]
 ) -> Iterator[tuple[str, str]]:
     """Yield (path, what happened to it); ``load`` gives the text of a blob."""
+    changes = tuple(changes)
+    gone = frozenset(deleted_tests(changes))
+    pairs = [
+        _Pair(
+            change, *(_marks(blob, load) for blob in (change.old_blob, change.new_blob))
+        )
+        for change in changes
+        if _matters(change, gone)
+    ]
+    tests = [pair for pair in pairs if is_test(pair.change.path)]
+    for pair in pairs:
+        path = pair.change.path
+        others = [each for each in tests if each is not pair]
+        said: list[str] = []
+        if is_test(path):
+            said += _judges_less(pair, others, deleted=path in gone)
+        if is_configuration(path):
+            said += _runs_less(pair)
+        if is_test(path) or is_configuration(path):
+            said += _lasts_longer(pair, everywhere=is_configuration(path))
+        if said:
+            yield path, ", ".join(said)
+
+
+def deleted_tests(changes: Iterable[PathChange]) -> tuple[str, ...]:
+    """Return the tests that are gone and that no new test is a copy of."""
+    changes = tuple(changes)
+    new: dict[str, list[str]] = {}
     for change in changes:
-        if not is_test(change.path):
-            continue
-        if change.change is Change.DELETED:
-            yield change.path, "deleted"
-            continue
-        before = skips(load(change.old_blob)) if change.old_blob else 0
-        after = skips(load(change.new_blob))
-        if after > before:
-            more = after - before
-            yield change.path, f"{more} more {'skip' if more == 1 else 'skips'}"
+        if change.change is Change.ADDED:
+            new.setdefault(change.new_blob, []).append(change.path)
+    return tuple(
+        c.path
+        for c in changes
+        if c.change is Change.DELETED
+        and is_test(c.path)
+        and not is_prose(c.path)
+        and not any(as_good(c.path, other) for other in new.get(c.old_blob, ()))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """What counts in a file, before and after."""
+
+    change: PathChange
+    before: Marks
+    after: Marks
+
+    def less(self, kind: str) -> Counter[str]:
+        """Return what is not there any more: tests, skips, asserts, exclusions."""
+        return _counted(self.before, kind) - _counted(self.after, kind)
+
+    def more(self, kind: str) -> Counter[str]:
+        """Return what was not there before."""
+        return _counted(self.after, kind) - _counted(self.before, kind)
+
+    def growth(self, kind: str) -> int:
+        """Return how many more there are; negative: fewer."""
+        return _counted(self.after, kind).total() - _counted(self.before, kind).total()
+
+
+def _counted(marks: Marks, kind: str) -> Counter[str]:
+    found: Counter[str] = getattr(marks, kind)
+    return found
+
+
+def _marks(blob: str, load: Callable[[str], str]) -> Marks:
+    return testmarks.read(load(blob)) if blob else _NOTHING
+
+
+def _matters(change: PathChange, gone: frozenset[str]) -> bool:
+    """Whether a file has to be read: not for a test that went elsewhere as it was."""
+    if change.change is Change.DELETED and is_test(change.path):
+        return change.path in gone
+    return is_test(change.path) or is_configuration(change.path)
+
+
+def _judges_less(pair: _Pair, others: list[_Pair], *, deleted: bool) -> Iterator[str]:
+    lost = pair.less("tests")
+    took = [
+        each
+        for each in others
+        if as_good(pair.change.path, each.change.path) and each.more("tests") & lost
+    ]
+    moved = (_sum(each.more("tests") for each in took) & lost).total()
+    if deleted and (not lost or moved < lost.total()):
+        yield "deleted"
+        return
+    if (fewer := -pair.growth("tests") - moved) > 0:
+        yield f"{fewer} {_plural('test', fewer)} fewer"
+    if (fewer := -pair.growth("asserts") - _asserted(pair, others, took)) > 0:
+        yield f"{fewer} {_plural('assertion', fewer)} fewer"
+    came = pair.more("skips") & _sum(each.less("skips") for each in others)
+    if (more := pair.growth("skips") - came.total()) > 0:
+        yield f"{more} more {_plural('skip', more)}"
+
+
+def _asserted(pair: _Pair, others: list[_Pair], took: list[_Pair]) -> int:
+    """Return how many assertions of a file are elsewhere now.
+
+    The very lines count wherever they are, and any line where its tests went.
+    """
+    same = pair.less("asserts") & _sum(each.more("asserts") for each in others)
+    return max(same.total(), sum(max(0, each.growth("asserts")) for each in took))
+
+
+def _runs_less(pair: _Pair) -> Iterator[str]:
+    if (more := pair.growth("left_out")) > 0:
+        yield f"{more} more {_plural('exclusion', more)}"
+    before, after = pair.before.floors, pair.after.floors
+    if before and (not after or min(after) < min(before)):
+        yield (
+            f"coverage asked for is {min(after):g}"
+            if after
+            else "no coverage asked for"
+        )
+
+
+def _lasts_longer(pair: _Pair, *, everywhere: bool) -> Iterator[str]:
+    """Say which time limits were raised; of a test's own, only those of its marks."""
+    kinds = ("marked", "limits") if everywhere else ("marked",)
+    for kind in kinds:
+        before: dict[str, list[float]] = getattr(pair.before, kind)
+        after: dict[str, list[float]] = getattr(pair.after, kind)
+        for name, old in before.items():
+            new = after.get(name, [])
+            less, more = Counter(old) - Counter(new), Counter(new) - Counter(old)
+            if less and more and max(more) > max(less):
+                yield f"{name} raised from {max(less):g} to {max(more):g}"
+            elif less and not new and everywhere:
+                yield f"{name} of {max(less):g} taken away"
+
+
+def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for each in counters:
+        total.update(each)
+    return total
+
+
+def _plural(word: str, number: int) -> str:
+    return word if number == 1 else f"{word}s"

@@ -1,11 +1,14 @@
 """What a submission may change, rule by rule."""
 
+from dataclasses import replace
+
 import pytest
 
 from gitagent.core.agent import Agent
+from gitagent.core.approval import Approval, Content, Needed, request
 from gitagent.core.candidate import Candidate, Change, PathChange
-from gitagent.core.policy import offences
-from gitagent.core.settings import Settings
+from gitagent.core.policy import offences, rule
+from gitagent.core.settings import Lander, Settings, Trust
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskFile
 
@@ -26,7 +29,7 @@ def judged(
     colliding: tuple[str, ...] = (),
 ) -> str:
     candidate = Candidate(
-        "b", "t", tree="x", product="p", changes=changes, colliding=colliding
+        "b", ("t",), product="p", changes=changes, colliding=colliding
     )
     submission = Submission(
         "s-1",
@@ -140,3 +143,114 @@ def test_many_paths_are_counted_and_strange_names_stay_on_one_line():
     assert "and 5 more" in found
     assert "\n" not in found
     assert "\x1b" not in found
+
+
+def needed(
+    *changes: PathChange,
+    approval: Approval | None = None,
+    worker: bool = False,
+    weakened: tuple[tuple[str, str], ...] = (),
+    settings: Settings | None = None,
+) -> dict[str, str]:
+    """Return what still needs an approval, by path, and why."""
+    ruling = rule(
+        Candidate("b", ("t",), product="p", changes=changes),
+        Submission(
+            "s-1",
+            "t",
+            SubmissionState.CHECKING,
+            SINCE,
+            SINCE,
+            task="fix" if worker else None,
+        ),
+        settings or Settings(),
+        approval=approval,
+        weakened=weakened,
+    )
+
+    assert () == ruling.no
+    return {need.path: need.why for need in ruling.approve}
+
+
+CONFIG = change(".agent/config.toml", old=FILE)
+WORKFLOW = change(".github/workflows/ci.yml", 0, FILE)
+APPROVED = Approval(
+    "s-1",
+    "t",
+    (
+        Content(CONFIG.path, FILE, CONFIG.new_blob),
+        Content(WORKFLOW.path, 0, WORKFLOW.new_blob),
+    ),
+    "Test Person <person@example.org>",
+    SINCE,
+)
+
+
+def test_protected_paths_need_an_approval_and_break_no_rule():
+    both = {CONFIG.path: "protected", WORKFLOW.path: "protected"}
+
+    assert both == needed(CONFIG, WORKFLOW, change("src/a.py"))
+    assert both == needed(CONFIG, WORKFLOW, worker=True)
+
+
+def test_an_approval_of_exactly_this_content_is_enough():
+    assert {} == needed(CONFIG, WORKFLOW, change("src/a.py"), approval=APPROVED)
+    assert {} == needed(CONFIG, approval=APPROVED)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(APPROVED, submission="s-2"),
+        replace(APPROVED, tip="another"),
+        replace(APPROVED, paths=APPROVED.paths[:1]),
+        replace(APPROVED, paths=()),
+        replace(
+            APPROVED,
+            paths=(replace(APPROVED.paths[0], blob="d" * 40), APPROVED.paths[1]),
+        ),
+        replace(
+            APPROVED,
+            paths=(replace(APPROVED.paths[0], mode=EXECUTABLE), APPROVED.paths[1]),
+        ),
+    ],
+    ids=["submission", "tip", "a path less", "no path", "blob", "mode"],
+)
+def test_any_other_approval_approves_nothing(other: Approval):
+    both = {CONFIG.path: "protected", WORKFLOW.path: "protected"}
+
+    assert both == needed(CONFIG, WORKFLOW, approval=other)
+
+
+def test_a_target_that_changed_the_same_file_voids_the_approval():
+    merged = replace(CONFIG, old_blob="e" * 40, new_blob="f" * 40)
+
+    assert {CONFIG.path: "protected"} == needed(merged, approval=APPROVED)
+
+
+def test_a_workers_weakening_needs_an_approval_and_a_persons_is_only_told():
+    test = change("tests/test_a.py", old=FILE)
+    signs = ((test.path, "1 more skip"), (CONFIG.path, "odd"))
+
+    assert {} == needed(test, weakened=signs)
+    assert {test.path: "1 more skip"} == needed(test, worker=True, weakened=signs)
+    assert {CONFIG.path: "protected, odd"} == needed(
+        CONFIG, worker=True, weakened=signs
+    )
+
+
+@pytest.mark.parametrize("name", ["team/signers", "team/who [may]!", "#signers "])
+def test_the_file_of_those_who_may_approve_is_protected_whatever_is_said(name: str):
+    settings = Settings(
+        lander=Lander(protected=("!team/**", "!*")), trust=Trust(allowed_signers=name)
+    )
+
+    assert {name: "protected"} == needed(
+        change(name, old=FILE), change("src/a.py"), settings=settings
+    )
+
+
+def test_the_request_names_each_path_and_the_command():
+    needs = (Needed("a", FILE, "b", "protected"), Needed("t", 0, "", "deleted"))
+
+    assert "a (protected), t (deleted): gitagent approve s-1." in request("s-1", needs)

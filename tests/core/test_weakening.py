@@ -3,7 +3,27 @@
 import pytest
 
 from gitagent.core.candidate import Change, PathChange
-from gitagent.core.weakening import is_test, skips, weakened
+from gitagent.core.testmarks import is_configuration, is_test, read
+from gitagent.core.weakening import deleted_tests, weakened
+
+FILE = 0o100644
+
+ONE = "def test_one():\n    assert one() == 1\n"
+TWO = "def test_two():\n    assert two() == 2\n    assert two() > 1\n"
+
+
+def signs(*edits: tuple[str, str | None, str | None]) -> dict[str, str]:
+    """Return what is said of files, given as (path, text before, text after)."""
+    texts: dict[str, str] = {}
+    changes = []
+    for path, before, after in edits:
+        old, new = (f"{hash(t):x}" if t is not None else "" for t in (before, after))
+        texts |= {old: before or "", new: after or ""}
+        kind = Change.MODIFIED if old and new else Change.DELETED if old else None
+        kind = kind or Change.ADDED
+        modes = (FILE if old else 0, FILE if new else 0)
+        changes.append(PathChange(path, kind, *modes, old, new))
+    return dict(weakened(changes, texts.__getitem__))
 
 
 @pytest.mark.parametrize(
@@ -33,31 +53,174 @@ def test_other_files_are_no_tests(path: str):
         "@pytest.mark.skip(reason='later')",
         "    pytest.xfail('x')",
         "@unittest.skipIf(True, '')",
+        "    self.skipTest('later')",
         "it.skip('works', () => {})",
+        "describe.only('this', () => {})",
+        "fdescribe('this')",
         "xit('works')",
         "t.Skip()",
         "#[ignore]",
         "@Disabled",
+        "collect_ignore = ['test_x.py']",
+        "$this->markTestSkipped();",
     ],
 )
 def test_marks_of_common_languages_count(line: str):
-    assert skips(f"x\n{line}\ny\n") == 1
+    assert read(f"x\n{line}\ny\n").skips.total() == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["# pytest.mark.skip would do", "// it.skip", "skip(x)", "exit('only')"]
+)
+def test_what_only_reads_like_a_mark_does_not_count(line: str):
+    assert read(line).skips.total() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("async def test_a(self):", "test_a"),
+        ("func TestA(t *testing.T) {", "TestA"),
+        ("#[tokio::test]\nasync fn works() {", "works"),
+        ("@Test\npublic void works() {", "works"),
+        ("it('works', () => {", "'works'"),
+        ('test.each(x)("adds", f)', ""),
+        ("public function testA()", "testA"),
+    ],
+)
+def test_tests_of_common_languages_are_known_by_name(text: str, name: str):
+    assert list(read(text).tests) == ([name] if name else [])
 
 
 def test_deleted_tests_and_added_skips_are_named_and_removed_skips_are_not():
-    blobs = {"none": "def test(): ...", "one": "@pytest.mark.skip\ndef test(): ..."}
-    changes = (
-        PathChange("tests/a.py", Change.DELETED, 0o100644, 0, "none", ""),
-        PathChange("tests/b.py", Change.MODIFIED, 0o100644, 0o100644, "none", "one"),
-        PathChange("tests/c.py", Change.MODIFIED, 0o100644, 0o100644, "one", "none"),
-        PathChange("tests/d.py", Change.ADDED, 0, 0o100644, "", "one"),
-        PathChange("src/e.py", Change.DELETED, 0o100644, 0, "none", ""),
+    skipped = f"@pytest.mark.skip\n{ONE}"
+    found = signs(
+        ("tests/a.py", TWO, None),
+        ("tests/b.py", ONE, skipped),
+        ("tests/c.py", f"@pytest.mark.skip('c')\n{ONE}", ONE),
+        ("tests/d.py", None, skipped),
+        ("src/e.py", ONE, None),
     )
 
-    found = list(weakened(changes, blobs.__getitem__))
+    assert found == {
+        "tests/a.py": "deleted",
+        "tests/b.py": "1 more skip",
+        "tests/d.py": "1 more skip",
+    }
 
-    assert found == [
-        ("tests/a.py", "deleted"),
-        ("tests/b.py", "1 more skip"),
-        ("tests/d.py", "1 more skip"),
-    ]
+
+def test_fewer_tests_and_assertions_are_counted_and_comments_are_not():
+    found = signs(
+        ("tests/a.py", ONE + TWO, ONE),
+        ("tests/b.py", TWO, "def test_two():\n    # assert two() == 2\n    pass\n"),
+        ("tests/c.py", ONE, ONE.replace("== 1", "== 2")),
+    )
+
+    assert found == {
+        "tests/a.py": "1 test fewer, 2 assertions fewer",
+        "tests/b.py": "2 assertions fewer",
+    }
+
+
+def test_a_test_that_moves_is_no_sign():
+    assert {} == signs(("tests/a.py", ONE, None), ("tests/b/test_a.py", None, ONE))
+    assert {} == signs(("tests/a.py", ONE, None), ("tests/b.py", TWO, TWO + ONE))
+    assert {} == signs(
+        ("tests/a.py", ONE + TWO, ONE), ("tests/b.py", None, f"import x\n{TWO}")
+    )
+    assert {} == signs(
+        ("tests/a.py", f"@pytest.mark.skip('slow')\n{ONE}", None),
+        ("tests/b.py", None, f"import x\n@pytest.mark.skip('slow')\n{ONE}"),
+    )
+
+
+def test_a_test_that_moves_and_loses_something_is_a_sign():
+    gutted = "def test_two():\n    pass\n"
+
+    assert signs(("tests/a.py", TWO, None), ("tests/b.py", None, gutted)) == {
+        "tests/a.py": "2 assertions fewer"
+    }
+    assert signs(("tests/a.py", ONE + TWO, None), ("tests/b.py", None, ONE)) == {
+        "tests/a.py": "deleted"
+    }
+
+
+@pytest.mark.parametrize("to", ["docs/a_test_once.py", "tests/disabled_a.py"])
+def test_a_test_that_moves_where_it_is_none_is_deleted(to: str):
+    assert signs(("tests/test_a.py", ONE, None), (to, None, ONE)) == {
+        "tests/test_a.py": "deleted"
+    }
+
+
+def test_assertions_that_went_to_a_helper_are_still_there():
+    helped = "def test_two():\n    check(two())\n"
+    helper = "def check(n):\n    assert two() == 2\n    assert two() > 1\n"
+
+    assert {} == signs(("tests/a.py", TWO, helped), ("tests/helper.py", "", helper))
+
+
+def test_pages_among_the_tests_judge_nothing():
+    assert {} == signs(("tests/README.md", "words", None))
+    assert signs(("tests/data/case.txt", "1 2 3", None)) == {
+        "tests/data/case.txt": "deleted"
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "said"),
+    [
+        ("pytest.ini", "timeout = 10", "timeout = 600", "raised from 10 to 600"),
+        ("pyproject.toml", "timeout = 10", "x = 1", "timeout of 10 taken away"),
+        ("jest.config.js", "testTimeout: 5_000,", "testTimeout: 5 * 60_000", "raised"),
+        ("nextest.toml", 'slow-timeout = "90s"', 'slow-timeout = "2m"', "to 120"),
+        ("tests/a.py", "@pytest.mark.timeout(5)", "@pytest.mark.timeout(50)", "raised"),
+        ("web/a.test.js", "jest.setTimeout(5)", "jest.setTimeout(50)", "raised"),
+        ("tox.ini", "pytest", "pytest --deselect tests/a.py::b", "1 more exclusion"),
+        ("package.json", '"t": "jest"', '"t": "jest --passWithNoTests"', "exclusion"),
+        (
+            ".coveragerc",
+            "fail_under = 90",
+            "fail_under = 50",
+            "coverage asked for is 5",
+        ),
+        ("pyproject.toml", "fail_under = 90", "", "no coverage"),
+    ],
+)
+def test_looser_configuration_is_named(path: str, before: str, after: str, said: str):
+    assert said in signs((path, before, after))[path]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("pytest.ini", "timeout = 60", "timeout = 10"),
+        ("pyproject.toml", "version = 1", "version = 2"),
+        ("pyproject.toml", "", "timeout = 60"),
+        ("src/client.py", "timeout = 10", "timeout = 60"),
+        ("tests/a.py", "run(x, timeout=10)", "run(x, timeout=60)"),
+        ("tests/a.py", ONE, ONE + TWO),
+        ("tests/a.py", ONE, f"{ONE}\n@pytest.mark.timeout(60)\n{TWO}"),
+    ],
+)
+def test_ordinary_work_is_no_sign(path: str, before: str, after: str):
+    assert {} == signs((path, before, after))
+
+
+def test_configuration_is_known_by_name():
+    assert is_configuration("sub/pytest.ini")
+    assert not is_configuration("docs/pytest.ini.md")
+
+
+def test_a_test_replaced_by_what_cannot_be_read_has_lost_its_tests():
+    assert "1 test fewer" in signs(("tests/a.py", ONE, ""))["tests/a.py"]
+
+
+def test_deleted_tests_are_told_without_reading_any():
+    changes = (
+        PathChange("tests/a.py", Change.DELETED, FILE, 0, "a", ""),
+        PathChange("tests/b.py", Change.DELETED, FILE, 0, "b", ""),
+        PathChange("tests/new/b.py", Change.ADDED, 0, FILE, "", "b"),
+        PathChange("src/c.py", Change.DELETED, FILE, 0, "c", ""),
+    )
+
+    assert deleted_tests(changes) == ("tests/a.py",)
