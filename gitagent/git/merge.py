@@ -2,31 +2,41 @@
 
 The engine is git's own (ort), run in a scratch repository that borrows the object
 directory: no configuration of the repository is read, so no merge driver, filter or
-rename limit of one machine decides, and the result is a function of base and tip.
+rename limit of one machine decides, and the result is a function of what is merged.
 Attributes are those of the base. Source: git-merge-tree(1), gitattributes(5).
+
+``merge-tree --stdin`` answers each merge at once only from git 2.49 on. An older one
+prints through stdio, which flushes before it waits for input when both ends are a
+terminal; a C library that does not is found out, and each merge is a process then.
 """
 
 import re
+import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
 
 from gitagent.core.ident import is_oid
-from gitagent.errors import GitError, UserError
-from gitagent.git import scratch
-from gitagent.git.command import Done
-from gitagent.git.objects import BLOB, EXECUTABLE, TREE, Entry, Objects
+from gitagent.errors import GitError
+from gitagent.git import codec, scratch
+from gitagent.git.attributes import Attributes, attribute_files, lay_out
+from gitagent.git.command import TIMED_OUT, clean_environment, git_argv
+from gitagent.git.identity import OWN
+from gitagent.git.objects import Objects
 from gitagent.git.refs import DURABLE
 from gitagent.git.repository import Repository
+from gitagent.host.talker import Talker
 
 TIMEOUT_S = 300.0
+PROBE_S = 10.0  # for a merge of a commit with itself; a machine can be busy
+MERGES = 1000  # by one process; it keeps in memory what it read
+LIVES = 8  # processes that may end over a merge before each merge has its own
 
-ATTRIBUTE_FILES = 10_000  # in one tree; more is a mistake, or an attack on the disk
-_PATH_LENGTH = 1_000  # at four bytes a character the most that can be opened
-_NO_NAME = frozenset({"", ".", "..", ".git"})  # not to be written to a folder
-_MEMO_TREES = 200_000
-
-_attributes: dict[str, tuple[tuple[str, str], ...]] = {}  # by tree; ids never go stale
+_COMMAND: Final = (*DURABLE, "merge-tree", "--write-tree", "--name-only", "-z")
+_mute = False  # the git of this machine was seen not to answer at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,55 +47,248 @@ class MergeResult:
     conflicts: tuple[str, ...] = ()  # paths, sorted; no tree and none: unrelated
 
 
-def merge(repo: Repository, objects: Objects, base: str, tip: str) -> MergeResult:
-    """Merge commit ``tip`` onto commit ``base``; new trees and blobs are stored.
+def merge(
+    repo: Repository,
+    objects: Objects,
+    base: str,
+    tip: str,
+    *,
+    common: str | None = None,
+) -> MergeResult:
+    """Merge once; see ``Merger.merge``."""
+    with Merger(repo, objects) as merger:
+        return merger.merge(base, tip, common=common)
 
-    Both are full object ids. Nothing pins the result: a ref has to, at once.
 
-    Raises:
-        GitError: an object is not here, the disk is full, no answer in time.
+class Merger:
+    """Many merges in a row, by one process while the attributes stay the same.
+
+    For one thread and one round of work: a history that is deepened meanwhile is not
+    noticed. To be closed before ``objects``.
     """
-    attributes = attribute_files(objects, objects.commit(base).tree)
-    with tempfile.TemporaryDirectory(prefix="gitagent-merge-") as place:
-        folder = Path(place, "tree")
-        folder.mkdir()
-        for path, blob in attributes:
-            file = folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(objects.blob(blob))
-        try:
-            done = _merge_tree(repo, Path(place, "git"), folder, base, tip)
-        except GitError:
-            if objects.merge_base(base, tip) is None:
+
+    def __init__(self, repo: Repository, objects: Objects) -> None:
+        self._repo = repo
+        self._objects = objects
+        self._place = Path(tempfile.mkdtemp(prefix="gitagent-merge-"))
+        self._folder = self._place / "tree"
+        self._env = scratch.make(repo, self._place / "git")
+        self._env |= scratch.lend(self._place / "git") | {"GIT_WORK_TREE": "."}
+        self._attributes: Attributes | None = None
+        self._talker: Talker | None = None
+        # In a partial clone git can have to fetch, and to ask for a password.
+        self._lives = 0 if repo.partial else LIVES
+        self._left = 0
+        self._own: dict[str, int] = {}  # commits made for merges, with their times
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """End the process and remove the folder; more than once is harmless."""
+        self._hang_up()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    def merge(
+        self,
+        base: str,
+        tip: str,
+        *,
+        common: str | None = None,
+        contained: Sequence[str] = (),
+    ) -> MergeResult:
+        """Merge ``tip`` onto ``base``; new trees and blobs are stored.
+
+        Both are full ids of commits. With ``common`` it is the merge base, and all
+        three may be trees. ``contained`` are commits to take for ancestors of
+        ``base``. Nothing pins the result: a ref has to, at once.
+
+        Raises:
+            GitError: an object is not here, the disk is full, no answer in time.
+            UserError: the base has too many files of attributes.
+        """
+        tree = self._tree(base)
+        self._lay(attribute_files(self._objects, tree))
+        sides = self._sides(base, tip, common, contained)
+        fields = self._ask(sides)
+        if fields is None:
+            fields = self._once(sides)
+            if fields is None:
                 return MergeResult(None)
+        clean, merged, *rest = fields
+        if clean == "1":
+            return MergeResult(merged)
+        return MergeResult(None, conflict_paths(rest, sides))
+
+    def _tree(self, treeish: str) -> str:
+        if self._objects.kind(treeish) == "tree":
+            return treeish
+        return self._objects.commit(treeish).tree
+
+    def _lay(self, attributes: Attributes) -> None:
+        if attributes == self._attributes:
+            return
+        self._hang_up()  # git remembers the attributes that it has read
+        self._attributes = None
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+        lay_out(self._objects, attributes, self._folder)
+        self._attributes = attributes
+
+    def _sides(
+        self, base: str, tip: str, common: str | None, contained: Sequence[str]
+    ) -> tuple[str, str]:
+        """Return two commits whose merge is the one that is wanted."""
+        if common is not None:
+            if self._objects.kind(common) == "tree":
+                common = self._commit(common)
+            return self._child(base, common), self._child(tip, common)
+        if contained:
+            return self._commit(self._tree(base), base, *contained), tip
+        return base, tip
+
+    def _child(self, treeish: str, parent: str) -> str:
+        """Return a commit of the tree that has only this parent."""
+        if self._objects.kind(treeish) == "commit":
+            commit = self._objects.commit(treeish)
+            if commit.parents == (parent,):
+                return treeish
+            treeish = commit.tree
+        return self._commit(treeish, parent)
+
+    def _commit(self, tree: str, *parents: str) -> str:
+        """Make a commit that only this merger sees."""
+        # git walks history by date: one of the year 1970 makes it walk to the root.
+        when = max((self._time(each) for each in parents), default=0)
+        who = replace(OWN, when=when)
+        data = codec.dump_commit(tree, parents, "merge\n", who, who)
+        self._own[oid := self._write(data)] = when
+        return oid
+
+    def _time(self, commit: str) -> int:
+        when = self._own.get(commit)
+        return self._objects.commit(commit).committer.when if when is None else when
+
+    def _write(self, data: bytes) -> str:
+        place = self._place / "git"
+        return scratch.write(place, "commit", data, self._repo.object_format)
+
+    def _ask(self, sides: tuple[str, str]) -> list[str] | None:
+        """Return the fields of an answer: 1 or 0, the tree, paths, messages.
+
+        None if there is no process that answers, or it ended over this merge.
+        """
+        try:
+            talker = self._call(sides[0])
+            if talker is None:
+                return None
+            self._left -= 1
+            return _answer(talker, sides, TIMEOUT_S)
+        except EOFError:
+            self._hang_up()
+            self._lives -= 1
+            return None
+        except TimeoutError as error:
+            self._hang_up()
+            reason = f"no answer within {TIMEOUT_S:g} s; stopped"
+            raise GitError(("git", "merge-tree", *sides), TIMED_OUT, reason) from error
+
+    def _call(self, commit: str) -> Talker | None:
+        """Return the process, once it was seen to answer."""
+        global _mute  # noqa: PLW0603 - true of the machine, not of one merger
+        if self._left == 0:
+            self._hang_up()
+        if self._talker is not None:
+            return self._talker
+        if self._lives == 0 or _mute:
+            return None
+        try:
+            self._talker = Talker(
+                git_argv(self._repo.git.config, (*_COMMAND, "--stdin")),
+                cwd=self._folder,
+                env=self._environment(),
+                terminal=True,
+            )
+        except OSError:
+            self._lives = 0
+            return None
+        self._left = MERGES
+        try:
+            _answer(self._talker, (commit, commit), PROBE_S)
+        except TimeoutError:
+            self._hang_up()
+            _mute = True
+            return None
+        return self._talker
+
+    def _environment(self) -> dict[str, str]:
+        git_dir = self._place / "git"
+        alone = clean_environment(user_config=False)
+        return alone | self._repo.git.place(self._folder, git_dir) | self._env
+
+    def _once(self, sides: tuple[str, str]) -> list[str] | None:
+        """Merge by a process of its own; None if the two have nothing in common."""
+        try:
+            done = self._repo.git.run(
+                *_COMMAND,
+                *sides,
+                git_dir=self._place / "git",
+                work_tree=self._folder,
+                env=self._env,
+                ok=(0, 1),
+                timeout=TIMEOUT_S,
+            )
+        except GitError:
+            if self._objects.merge_base(*sides) is None:
+                return None
             raise
-    tree, *rest = done.out.decode(errors="surrogateescape").split("\0")
-    if not is_oid(tree):
-        raise GitError(("git", "merge-tree", base, tip), done.code, done.err)
-    if done.code == 0:
-        return MergeResult(tree)
-    return MergeResult(None, conflict_paths(rest, (base, tip)))
+        tree, *rest = done.out.decode(errors="surrogateescape").split("\0")
+        if not is_oid(tree):
+            raise GitError(("git", "merge-tree", *sides), done.code, done.err)
+        return ["1" if done.code == 0 else "0", tree, *rest]
+
+    def _hang_up(self) -> None:
+        if self._talker is not None:
+            self._talker.close()
+            self._talker = None
 
 
-def _merge_tree(
-    repo: Repository, git_dir: Path, folder: Path, base: str, tip: str
-) -> Done:
-    env = scratch.make(repo, git_dir)
-    return repo.git.run(
-        *DURABLE,
-        "merge-tree",
-        "--write-tree",
-        "--messages",
-        "--name-only",
-        "-z",
-        base,
-        tip,
-        git_dir=git_dir,
-        work_tree=folder,
-        env=env | {"GIT_WORK_TREE": "."},
-        ok=(0, 1),
-        timeout=TIMEOUT_S,
-    )
+def _answer(talker: Talker, sides: tuple[str, str], timeout: float) -> list[str]:
+    """Return the fields of one answer of ``merge-tree --stdin``."""
+    talker.write(f"{sides[0]} {sides[1]}\n".encode(), timeout)
+    return list(_fields(talker, timeout))
+
+
+def _fields(talker: Talker, timeout: float) -> Iterator[str]:
+    def read() -> str:
+        data = talker.read_until(b"\0", timeout)
+        return data[:-1].decode(errors="surrogateescape")
+
+    clean, tree = read(), read()
+    if clean not in {"0", "1"} or not is_oid(tree):
+        raise EOFError(talker.complaint())
+    yield from (clean, tree)
+    while path := read():
+        yield path
+    if clean == "1":
+        return
+    yield ""
+    while count := read():
+        yield count
+        if not count.isdigit():  # advice about submodules, which stands at the end
+            return
+        for _ in range(int(count) + 2):
+            yield read()
 
 
 def conflict_paths(fields: list[str], sides: tuple[str, str]) -> tuple[str, ...]:
@@ -109,53 +312,3 @@ def _told(fields: list[str]) -> list[str]:
             paths += fields[1 : count + 1]
         fields = fields[count + 3 :]
     return paths
-
-
-def attribute_files(objects: Objects, tree: str) -> tuple[tuple[str, str], ...]:
-    """Return (path, blob) of every ``.gitattributes`` file in the tree.
-
-    A tree that was seen before is not read again, so that a target that moved a
-    little costs the trees along what changed.
-
-    Raises UserError when there are more than ``ATTRIBUTE_FILES``.
-    """
-    if len(_attributes) > _MEMO_TREES:
-        _attributes.clear()
-    known: dict[str, tuple[tuple[str, str], ...]] = {}
-    pending: list[tuple[str, tuple[Entry, ...]]] = [(tree, ())]
-    while pending:
-        oid, entries = pending.pop()
-        if oid in known:
-            continue
-        if oid in _attributes:
-            known[oid] = _attributes[oid]
-            continue
-        entries = entries or objects.tree(oid)
-        unread = [x for x in entries if x.mode == TREE and x.oid not in known]
-        if unread:
-            pending.append((oid, entries))
-            pending.extend((each.oid, ()) for each in unread)
-            continue
-        known[oid] = _gather(entries, known)
-    _attributes.update(known)
-    return known[tree]
-
-
-def _gather(
-    entries: tuple[Entry, ...], known: dict[str, tuple[tuple[str, str], ...]]
-) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
-    for entry in entries:
-        if entry.name in _NO_NAME or "/" in entry.name:
-            continue
-        if entry.mode == TREE:
-            below = ((f"{entry.name}/{path}", blob) for path, blob in known[entry.oid])
-            found += ((path, blob) for path, blob in below if len(path) <= _PATH_LENGTH)
-        elif entry.name == ".gitattributes" and entry.mode in {BLOB, EXECUTABLE}:
-            found.append((entry.name, entry.oid))
-    if len(found) > ATTRIBUTE_FILES:
-        raise UserError(
-            f"more than {ATTRIBUTE_FILES} .gitattributes files in one tree",
-            "use fewer",
-        )
-    return tuple(found)

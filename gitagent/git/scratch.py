@@ -4,6 +4,8 @@ It has no refs, no hooks, and no configuration but its own, so nothing that a pe
 a worker set decides what git does there. It is never shown to a sandbox.
 """
 
+import hashlib
+import zlib
 from pathlib import Path
 
 from gitagent.git.command import clean_environment
@@ -32,6 +34,32 @@ def make(repo: Repository, git_dir: Path) -> dict[str, str]:
     if repo.partial:
         env |= _promise(repo, git_dir / "config")
     return env
+
+
+def lend(git_dir: Path) -> dict[str, str]:
+    """Let git see, beside the repository's, the objects that ``write`` puts here.
+
+    Returns the variables that a git process needs.
+    """
+    path = str(git_dir / "objects").replace("\\", "\\\\").replace('"', '\\"')
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{path}"'}
+
+
+def write(git_dir: Path, kind: str, data: bytes, object_format: str) -> str:
+    """Store a loose object in the directory itself; return its id.
+
+    It goes away with the directory, so nothing is done for it to outlast a crash.
+    """
+    content = b"%s %d\0%s" % (kind.encode(), len(data), data)
+    oid = hashlib.new(object_format, content, usedforsecurity=False).hexdigest()
+    file = git_dir / "objects" / oid[:2] / oid[2:]
+    packed = zlib.compress(content, 1)
+    try:
+        file.write_bytes(packed)
+    except FileNotFoundError:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(packed)
+    return oid
 
 
 def _promise(repo: Repository, config: Path) -> dict[str, str]:

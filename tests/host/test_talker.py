@@ -26,6 +26,42 @@ def test_more_than_a_pipe_holds_goes_both_ways():
         assert data == talker.read_exactly(len(data))
 
 
+def test_a_terminal_carries_bytes_as_they_are():
+    data = bytes(range(256)) * 2000
+    with Talker(["cat"], cwd="/", env=ENV, terminal=True) as talker:
+        talker.write(data)
+
+        assert data == talker.read_exactly(len(data))
+
+
+def test_what_prints_without_flushing_answers_at_a_terminal():
+    """Programs that use stdio keep what they print to a pipe; see setvbuf(3)."""
+    with Talker(["sed", "s/$/!/"], cwd="/", env=ENV, terminal=True) as talker:
+        talker.write(b"one\n")
+
+        assert talker.read_until(b"\n") == b"one!\n"
+
+
+def test_the_end_of_a_process_at_a_terminal_is_an_end():
+    argv = ["sh", "-c", "echo sorry >&2; echo done"]
+    with Talker(argv, cwd="/", env=ENV, terminal=True) as talker:
+        assert talker.read_until(b"\n") == b"done\n"
+        with pytest.raises(EOFError):
+            talker.read_exactly(1)
+
+        assert talker.complaint() == "sorry"
+        with pytest.raises(EOFError):
+            talker.write(b"more\n")
+
+
+def test_a_process_at_a_terminal_ends_when_it_is_closed():
+    talker = Talker(["cat"], cwd="/", env=ENV, terminal=True)
+    child = talker._child
+    talker.close()
+
+    assert child.returncode is not None
+
+
 def test_silence_is_a_timeout():
     with Talker(["cat"], cwd="/", env=ENV) as talker, pytest.raises(TimeoutError):
         talker.read_exactly(1, timeout=0.05)
