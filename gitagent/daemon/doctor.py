@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from gitagent.core.layout import HEADS
-from gitagent.core.settings import SandboxMode, Settings
+from gitagent.core.settings import Guard, SandboxMode, Settings
 from gitagent.daemon import entry, hooks
 from gitagent.daemon.setup import branch_in_the_way
 from gitagent.daemon.target import SettingsInForce
@@ -166,6 +166,10 @@ def _hooks(repo: Repository) -> Iterator[Fact]:
         yield Fact("hooks", Verdict.GOOD, text)
     else:
         yield Fact("hooks", Verdict.NOTE, f"refs/for is not available: {problem}")
+    settings, problem = _in_force(repo), hooks.guard_problem(repo)
+    # "warn" is the default, and not to be warned is what one sees without the hooks.
+    if settings and settings.lander.guard is Guard.REFUSE and problem is not None:
+        yield Fact("hooks", Verdict.NOTE, f"lander.guard is not held: {problem}")
 
 
 def _locks(repo: Repository) -> Iterator[Fact]:

@@ -1,4 +1,4 @@
-"""The Git hooks of a hub: installed beside what is there, and taken away again.
+"""The Git hooks of a hub or a clone: put beside what is there, and taken away again.
 
 Every hook that gitagent ships is installed the same way. One that was there is renamed,
 so that its bytes, mode and links come back as they were, and ours runs it first. What
@@ -29,7 +29,8 @@ _SETTINGS = (
 )
 # Two of these cannot share one conversation with receive-pack.
 _ALONE = frozenset({"proc-receive"})
-# Of what lies in the hooks folder, these are for a repository that receives pushes.
+# Who commits in the repository itself; nobody does in a bare one.
+_LOCAL = frozenset({"reference-transaction"})
 _NAMES = (
     "pre-receive",
     "update",
@@ -44,6 +45,23 @@ def shipped() -> dict[str, Path]:
     """Return the hooks that come with this installation, by name."""
     folder = data.data_path("hooks")
     return {name: folder / name for name in _NAMES if (folder / name).is_file()}
+
+
+def wanted(repo: Repository) -> dict[str, Path]:
+    """Return those of them that are for such a repository."""
+    found = shipped()
+    return {n: path for n, path in found.items() if not (repo.bare and n in _LOCAL)}
+
+
+def guard_problem(repo: Repository) -> str | None:
+    """Return why nobody is stopped here who moves the target, or None."""
+    other = elsewhere(repo)
+    if other is not None:
+        return f"core.hooksPath is {other}, so Git does not run the hooks of this one"
+    names = ("pre-receive", *(() if repo.bare else sorted(_LOCAL)))
+    if not all(_is_ours(folder_of(repo) / name) for name in names):
+        return "its hooks are not installed; run: gitagent hooks install"
+    return None
 
 
 def elsewhere(repo: Repository) -> Path | None:
@@ -93,9 +111,10 @@ def refs_for_problem(repo: Repository) -> str | None:
 
 
 def install(repo: Repository) -> tuple[str, ...]:
-    """Install every shipped hook and set what Git needs; what is set already stays.
+    """Install the hooks for such a repository and set what Git needs.
 
-    Returns what was done, as clauses. Installing again brings the hooks up to date.
+    What is set already stays. Returns what was done, as clauses. Installing again
+    brings the hooks up to date.
 
     Raises:
         UserError: core.hooksPath names another folder, or a hook is there that cannot
@@ -108,7 +127,7 @@ def install(repo: Repository) -> tuple[str, ...]:
             " nothing was changed",
             "pushes to refs/heads/land/<name> work all the same",
         )
-    folder, hooks = folder_of(repo), shipped()
+    folder, hooks = folder_of(repo), wanted(repo)
     for name in hooks:
         _refuse(folder, name)
     unset = tuple((key, value) for key, value in _SETTINGS if not _values(repo, key))

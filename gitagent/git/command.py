@@ -192,6 +192,7 @@ class Git:
 
     common_dir: Path  # absolute
     config: tuple[str, ...] = ()  # "key=value", given to every call
+    more: tuple[tuple[str, str], ...] = ()  # variables given to every call
 
     def run(
         self,
@@ -240,7 +241,7 @@ class Git:
         index: Path | None = None,
     ) -> dict[str, str]:
         """Return the variables that name the repository."""
-        names = {"GIT_DIR": str(git_dir or self.common_dir)}
+        names = {"GIT_DIR": str(git_dir or self.common_dir), **dict(self.more)}
         if work_tree is not None:
             names["GIT_WORK_TREE"] = str(work_tree)
         if index is not None:

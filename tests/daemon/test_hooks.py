@@ -43,7 +43,7 @@ def test_installing_sets_what_git_needs_and_answers_refs_for(hub):
     assert hooks.refs_for_problem(repo) is None
     assert "refs/for" == hub.git("config", "receive.procReceiveRefs")
     assert "true" == hub.git("config", "receive.advertisePushOptions")
-    for name in hooks.shipped():
+    for name in hooks.wanted(repo):
         assert os.access(hub.common_dir / "hooks" / name, os.X_OK)
 
 
@@ -233,7 +233,7 @@ def test_a_linked_worktree_installs_into_the_common_folder(repo, tmp_path):
 
 def forget_gitagent(hub: Repo) -> None:
     """Make the installed hooks find no gitagent, as after `pip uninstall`."""
-    for name in hooks.shipped():
+    for name in hooks.wanted(discover(hub.path)):
         hook = hub.common_dir / "hooks" / name
         lines = hook.read_text().splitlines(keepends=True)
         hook.write_text(
