@@ -7,7 +7,7 @@ Git for the order of entries and the lines of a commit.
 import codecs
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gitagent.git.objects import (
     BLOB,
@@ -19,6 +19,8 @@ from gitagent.git.objects import (
     Entry,
 )
 from gitagent.git.text import Person, clean_message, parse_signature, signature
+
+Sign = Callable[[bytes], str]  # an armoured signature of what it is given
 
 _SHA1 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{20})", re.DOTALL)
 _SHA256 = re.compile(rb"(?P<mode>[0-7]+) (?P<name>[^\0]+)\0(?P<oid>.{32})", re.DOTALL)
@@ -73,9 +75,10 @@ def dump_commit(
     message: str,
     author: Person,
     committer: Person,
+    sign: Sign | None = None,
 ) -> bytes:
     """Return the content of a commit object; names and message are mended."""
-    return b"".join(
+    data = b"".join(
         (
             f"tree {tree}\n".encode(),
             *(f"parent {parent}\n".encode() for parent in parents),
@@ -85,6 +88,41 @@ def dump_commit(
             clean_message(message).encode(),
         )
     )
+    if sign is None:
+        return data
+    head, _, body = data.partition(b"\n\n")
+    signature_lines = sign(data).strip().encode().replace(b"\n", b"\n ")
+    return b"%s\n%s %s\n\n%s" % (head, _signed_by(tree), signature_lines, body)
+
+
+def split_signature(data: bytes) -> tuple[bytes, str]:
+    """Return what a commit object's signature is of, and the signature.
+
+    The signature is empty if there is none, or more than one. Source:
+    parse_signed_commit in Git's commit.c.
+    """
+    head, _, body = data.partition(b"\n\n")
+    wanted = _signed_by(tree_of(data))
+    found: list[list[bytes]] = []
+    kept: list[bytes] = []
+    inside = False
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        if key in {b"gpgsig", b"gpgsig-sha256"}:
+            inside = True
+            found.append([value] if key == wanted else [])
+        elif inside and line.startswith(b" "):
+            found[-1].append(line[1:])
+        else:
+            inside = False
+            kept.append(line)
+    text = b"\n".join(found[0]) + b"\n" if len(found) == 1 and found[0] else b""
+    return b"\n".join(kept) + b"\n\n" + body, text.decode("ascii", "replace")
+
+
+def _signed_by(tree: str) -> bytes:
+    """Return the header that a signature has in a repository with such object ids."""
+    return b"gpgsig" if len(tree) == 40 else b"gpgsig-sha256"
 
 
 def tree_of(commit: bytes) -> str:

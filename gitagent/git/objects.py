@@ -4,7 +4,7 @@ Two implementations, ``libgit2`` and ``plumbing``, pass one contract suite and g
 the same object ids.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -121,8 +121,11 @@ class Objects(Protocol):
         message: str,
         author: Person,
         committer: Person,
+        sign: Callable[[bytes], str] | None = None,
     ) -> str:
         """Store a commit; message and names are mended to what every git accepts.
+
+        ``sign`` gives the signature of the bytes of the commit; see ``signing``.
 
         Raises MissingObject when the tree or a parent is not here.
         """

@@ -94,8 +94,11 @@ class Store(ABC):
         message: str,
         author: Person,
         committer: Person,
+        sign: codec.Sign | None = None,
     ) -> str:
         """Store a commit; message and names are mended to what every git accepts.
+
+        ``sign`` gives the signature of the bytes of the commit.
 
         Raises MissingObject for a tree or parent that is not here: neither store
         looks, and a ref moved to such a commit breaks the repository.
@@ -103,7 +106,7 @@ class Store(ABC):
         for oid, kind in ((tree, "tree"), *((parent, "commit") for parent in parents)):
             if self.kind(oid) != kind:
                 raise MissingObject(oid, kind)
-        data = codec.dump_commit(tree, parents, message, author, committer)
+        data = codec.dump_commit(tree, parents, message, author, committer, sign)
         return self._write("commit", data)
 
     def _require(self, oid: str, wanted: str) -> bytes:
