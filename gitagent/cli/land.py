@@ -8,6 +8,7 @@ from gitagent.cli import say
 from gitagent.cli.here import Here
 from gitagent.cli.outcome import exit_code, tell
 from gitagent.daemon import entry, follow
+from gitagent.daemon.news import Standing
 
 
 @click.command(name="land")
@@ -36,7 +37,7 @@ def command(here: Here, what: str | None, divergence: str | None) -> None:
     if what is None and entered.new and entry.uncommitted(repo):
         say.note("what is not committed is not part of it")
     if submission.settled:
-        tell(submission)
+        tell(Standing(submission))
         sys.exit(exit_code(submission))
     entry.poke(repo)
     settled = follow.land(repo, submission.id, tell)

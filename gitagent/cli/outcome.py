@@ -1,15 +1,43 @@
-"""How the outcome of a submission is told, and which exit code it is."""
+"""How the news and the outcome of a submission are told, and which exit code it is."""
 
 from gitagent.cli import say
 from gitagent.core.submission import Submission, SubmissionState
+from gitagent.daemon.news import Alone, Began, Ended, Judged, News, Place, Standing
+from gitagent.files import clean
 
 
-def tell(submission: Submission) -> None:
-    """Say on standard error where a submission stands."""
+def tell(news: News) -> None:
+    """Say on standard error what is new about a submission."""
+    match news:
+        case Standing(submission):
+            _stands(submission)
+        case Place(name, position, of, ahead):
+            after = f", after {ahead}" if ahead else ""
+            say.note(f"{name} has position {position} of {of}{after}")
+        case Began(name, run):
+            again = " once more" if run.run > 1 else ""
+            others = [each for each in run.submissions if each != name]
+            along = f", together with {', '.join(others)}" if others else ""
+            say.note(f"{name}: check {run.check} runs{again}{along}")
+        case Ended(name, run, None):
+            say.note(f"{name}: check {run.check} was stopped")
+        case Ended(name, run, receipt):
+            assert receipt is not None  # noqa: S101 - the case before
+            code = f" (exit {receipt.exit_code})" if receipt.exit_code else ""
+            took = say.seconds(receipt.seconds)
+            say.note(f"{name}: check {run.check} {receipt.result} in {took}{code}")
+        case Judged(name, line):
+            took = f" in {say.seconds(line.seconds)}" if line.seconds else ""
+            say.note(f"{name}: check {line.name} {line.state}{took}")
+        case Alone():
+            say.note("no daemon runs, so this waits for one: gitagent up --detach")
+
+
+def _stands(submission: Submission) -> None:
     text = f"{submission.id} is {submission.state}"
     say.note(f"{text}: {submission.reason}" if submission.reason else text)
     if submission.state is SubmissionState.REJECTED and submission.output:
-        say.aside(submission.output)
+        say.aside(clean.tail(clean.plain(submission.output.encode("utf-8", "replace"))))
 
 
 def exit_code(submission: Submission) -> int:

@@ -62,11 +62,5 @@ def command(
         if not running and not submission.settled:
             say.note("no daemon runs; start one with: gitagent up --detach")
         return
-    settled = follow.wait(repo, submission.id, tell, _idle)
-    if settled is not None:
-        sys.exit(exit_code(settled))
-
-
-def _idle() -> bool:
-    say.note("no daemon runs, so this waits for one: gitagent up --detach")
-    return False
+    waited = follow.wait(repo, submission.id, tell, patient=True)
+    sys.exit(exit_code(waited.submission))

@@ -180,6 +180,7 @@ def _submission_lines(each: Submission) -> Iterator[str]:
             *([("why", each.reason)] if each.reason else []),
             ("tip", each.tip),
             *([("task", each.task)] if each.task else []),
+            *([("for task", each.closes)] if each.closes else []),
             ("from", each.submitter or "unknown"),
             *([("divergence", each.divergence)] if each.divergence else []),
             *([("commit", each.commit)] if each.commit else []),

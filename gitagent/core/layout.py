@@ -4,10 +4,12 @@ Those that end in a slash are folders; an id follows.
 """
 
 HEADS = "refs/heads/"
+FOR = "refs/for/"  # pushed to, and never there
 
 TASK_RECORDS = "refs/gitagent/tasks/"
 SUBMISSIONS = "refs/gitagent/submissions/"
 CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
+APPROVALS = "refs/gitagent/approvals/"  # by submission
 RECEIPTS = "refs/gitagent/receipts/"  # by month
 ARCHIVE = "refs/gitagent/archive/"  # by month
 CLAIMS = "refs/gitagent/claims/"  # on the remote

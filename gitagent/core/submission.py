@@ -65,6 +65,7 @@ class Submission:
     since: str  # UTC; when the state was entered
     branch: str | None = None  # full ref it came from, or None
     task: str | None = None
+    closes: str | None = None  # open task that a person's work is for
     task_blob: str | None = None  # the task file that the attempt read
     request_id: str | None = None
     divergence: str | None = None  # the submitter's own statement

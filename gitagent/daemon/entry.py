@@ -4,20 +4,22 @@ Handing the same over again gives the same submission, whichever way it came.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitagent.core.ending import submission_of
-from gitagent.core.ident import is_oid
-from gitagent.core.layout import HEADS, TASKS
+from gitagent.core.ident import id_problem, is_oid
+from gitagent.core.layout import DONE, FOR, HEADS, TASKS
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskFile, TaskRecord, TaskState
 from gitagent.daemon import remembered, tasks
 from gitagent.daemon.moment import moment
 from gitagent.daemon.overview import open_submissions
 from gitagent.errors import ConfigError, GitagentError, UserError
-from gitagent.files import taskfile
-from gitagent.git.objects import Objects
+from gitagent.files import clean, taskfile
+from gitagent.files.fields import nearest
+from gitagent.git.objects import BLOB, Objects
 from gitagent.git.repository import Repository
+from gitagent.git.tree import folder
 from gitagent.host import place
 from gitagent.host.socket import ask
 from gitagent.lander import submit
@@ -42,6 +44,7 @@ class Entered:
 
     submission: Submission
     new: bool  # False: it had been handed over before
+    instead_of: str | None = None  # open submission of the same topic, before this one
 
 
 def find_target(repo: Repository, objects: Objects) -> tuple[str, str]:
@@ -82,12 +85,18 @@ def submit_work(
     *,
     divergence: str | None = None,
     request_id: str | None = None,
+    topic: str | None = None,
+    closes: str | None = None,
 ) -> Entered:
     """Hand work over to the lander.
 
+    Of one ``topic`` only what its submitter handed over last is wanted. ``closes`` is
+    the open task that a person's work is for.
+
     Raises:
         ConfigError: an empty divergence or request id.
-        UserError: it is the target itself, or the target has it already.
+        UserError: it is the target itself, or the target has it already; the topic is
+            somebody else's; there is no such open task.
     """
     for what, text in (("divergence", divergence), ("request id", request_id)):
         if text is not None and not text.strip():
@@ -95,17 +104,18 @@ def submit_work(
     if request_id is not None and len(request_id) > _REQUEST_ID:
         raise ConfigError(f"a request id has at most {_REQUEST_ID} characters")
     target, commit = find_target(repo, objects)
+    short = target.removeprefix(HEADS)
     wanted = submit.new(
         objects,
         work.tip,
-        branch=work.branch,
+        branch=work.branch if topic is None else f"{FOR}{short}/{topic}",
         request_id=request_id,
         divergence=divergence,
+        closes=closes,
     )
     known = submit.find(objects, wanted.id)
     if known is not None:
         return Entered(known, new=False)
-    short = target.removeprefix(HEADS)
     if work.branch == target:
         raise UserError(
             f"{short} is the target itself",
@@ -116,7 +126,11 @@ def submit_work(
             f"{short} has {work.tip[:12]} already; there is nothing to land",
             "commit what is changed here" if uncommitted(repo) else "",
         )
-    return _enter(repo, objects, wanted)
+    if closes is not None:
+        _require_open(objects, commit, closes, short)
+    before = None if topic is None else _of_topic(repo, objects, wanted, topic)
+    entered = _enter(repo, objects, wanted)
+    return replace(entered, instead_of=before if entered.new else None)
 
 
 def submit_task(repo: Repository, objects: Objects, record: TaskRecord) -> Entered:
@@ -194,6 +208,48 @@ def poke(repo: Repository) -> bool:
 def _enter(repo: Repository, objects: Objects, wanted: Submission) -> Entered:
     made = submit.create(repo, objects, wanted)
     return Entered(made, new=made.created == wanted.created)
+
+
+def _require_open(objects: Objects, commit: str, task: str, target: str) -> None:
+    """Raise UserError unless the target's ``commit`` has the file of an open task."""
+    told = f'there is no open task "{clean.sentence(task, 70)}" on {target}'
+    if problem := id_problem(task):
+        raise UserError(told, problem)
+    files = [e.name for e in folder(objects, commit, TASKS) if e.mode == BLOB]
+    ids = [name.removesuffix(".md") for name in files if name.endswith(".md")]
+    if task in ids:
+        return
+    if objects.path(commit, f"{DONE}{task}.md") is not None:
+        raise UserError(f"task {task} has ended already", "leave the task out")
+    near = nearest(task, ids)
+    mend = f"did you mean {near}?" if near else f"it has {', '.join(ids[:5]) or 'none'}"
+    raise UserError(told, mend)
+
+
+def _of_topic(
+    repo: Repository, objects: Objects, wanted: Submission, topic: str
+) -> str | None:
+    """Return the open submission that one of the same topic takes the place of.
+
+    Raises:
+        UserError: it is another person's. Who that is, its commits say.
+    """
+    before = None
+    for each in open_submissions(repo, objects):
+        if each.branch != wanted.branch or each.task is not None:
+            continue
+        if _address(each.submitter) != _address(wanted.submitter):
+            whose = clean.sentence(each.submitter, 80)
+            raise UserError(
+                f'the topic "{topic}" is in use: {each.id} of {whose}',
+                "choose another topic",
+            )
+        before = each.id
+    return before
+
+
+def _address(who: str) -> str:
+    return who.rpartition("<")[2].removesuffix(">").casefold()
 
 
 def _checked_out(repo: Repository) -> Work:

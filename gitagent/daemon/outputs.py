@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from gitagent.core.receipt import Receipt
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, TaskRecord
-from gitagent.daemon import tasks
+from gitagent.daemon import follow, tasks
+from gitagent.daemon.news import Alone, Ended, News, Standing
 from gitagent.daemon.story import tell, unknown
 from gitagent.errors import GitError, UserError
 from gitagent.files import record
@@ -16,11 +17,11 @@ from gitagent.git.repository import Repository
 from gitagent.host.clock import Wake
 from gitagent.host.lock import held
 from gitagent.host.watch import Watch
-from gitagent.lander import submit
 from gitagent.worker.attempt import log_path
 
 # A growing file gives no event that is worth the watching: each line would be one.
 POLL_S = 0.2
+IDLE = "no daemon runs, so this waits for one: gitagent up --detach"
 _CHUNK = 1 << 16
 
 Write = Callable[[bytes], None]
@@ -117,7 +118,7 @@ class _Idle:
         """Say so if that is how it is."""
         if not self._said and not held(self._repo.common_dir):
             self._said = True
-            self._note("no daemon runs, so this waits for one: gitagent up --detach")
+            self._note(IDLE)
 
 
 def _newest(task: TaskRecord) -> int | None:
@@ -154,27 +155,26 @@ def follow_runs(
     repo: Repository, submission_id: str, write: Callable[[Run], None], note: Note
 ) -> None:
     """Write each run of a submission's checks once it ended, until it is settled."""
-    wake = Wake()
-    watch = Watch(repo.common_dir, wake)
-    watch.start()
     told: set[str] = set()
-    idle = _Idle(repo, note)
-    try:
-        while True:
-            with repo.objects(fast=True) as objects:
-                submission = submit.find(objects, submission_id)
-                if submission is None:
-                    raise unknown(submission_id)
-                for run in runs(objects, submission):
-                    if run.receipt.place not in told:
-                        told.add(run.receipt.place)
-                        write(run)
-            if submission.settled:
-                return
-            idle.look()
-            wake.wait(watch.poll_s)
-    finally:
-        watch.stop()
+
+    def tell(news: News) -> None:
+        with repo.objects(fast=True) as objects:
+            match news:
+                case Standing(submission):
+                    found = tuple(runs(objects, submission))
+                case Ended(receipt=Receipt() as receipt):
+                    found = (Run(receipt, objects.blob(receipt.output)),)
+                case Alone():
+                    found = ()
+                    note(IDLE)
+                case _:
+                    return
+        for run in found:
+            if run.receipt.place not in told:
+                told.add(run.receipt.place)
+                write(run)
+
+    follow.wait(repo, submission_id, tell, patient=True)
 
 
 def find(objects: Objects, name: str) -> TaskRecord | Submission:

@@ -4,15 +4,16 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gitagent import __version__
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.submission import Submission
-from gitagent.daemon import recover
+from gitagent.daemon import lineup, recover
 from gitagent.daemon.loop import Loop
+from gitagent.daemon.news import Follower, Tell
 from gitagent.daemon.read import Reader
 from gitagent.errors import Busy, GitagentError
 from gitagent.git.repository import Repository
@@ -65,6 +66,8 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def answer(message: dict[str, object]) -> dict[str, object]:
+        if message.get("op") == lineup.OP:  # no reason for a turn
+            return lineup.answer(lineup.present(loop.live, loop.snapshot))
         if message.get("op") == "down":
             stop.append(signal.SIGTERM)
         wake.set()
@@ -196,27 +199,21 @@ def _acquire_within(repo: Repository, seconds: float) -> DaemonLock | None:
     return lock
 
 
-def land_now(
-    repo: Repository, submission_id: str, say: Callable[[Submission], None]
-) -> Submission:
+def land_now(repo: Repository, submission_id: str, tell: Tell) -> Submission:
     """Do the lander's work until one submission is settled; for when no daemon runs.
 
-    ``say`` is called when its state or reason changes. Raises Busy when a daemon or
-    another command holds the lock.
+    Its news are told. Raises Busy when a daemon or another command holds the lock.
     """
     lock = DaemonLock.acquire(repo.common_dir)
     if lock is None:
         raise Busy("a daemon or another command is at work here", "try again")
     wake = clock.Wake()
     loop = Loop(repo, wake, work=False)
-    told: list[tuple[str, str | None]] = []
+    follower = Follower(repo, submission_id, tell)
 
     def settled(snapshot: Snapshot) -> bool:
         submission = snapshot.submissions[submission_id]
-        news = (str(submission.state), submission.reason)
-        if [news] != told[-1:]:
-            told.append(news)
-            say(submission)
+        follower.look(submission, lineup.present(loop.live, snapshot))
         return submission.settled
 
     try:

@@ -32,7 +32,8 @@ class Push:
     """What receive-pack asks a proc-receive hook for."""
 
     refs: tuple[PushedRef, ...]
-    options: tuple[str, ...] = ()  # as given with ``git push -o``
+    options: tuple[str, ...] | None = None  # of ``git push -o``; None: cannot be had
+    atomic: bool = False  # all of it, or nothing
 
 
 def packet(text: str) -> bytes:
@@ -73,13 +74,14 @@ def read_push(stream: BinaryIO, answer: BinaryIO) -> Push:
         pass
     if version != b"version=1":
         raise UserError("this git speaks another version of proc-receive")
-    has_options = b"push-options" in features.split()
+    offered = features.split()
+    has_options = b"push-options" in offered
     mine = b"version=1\0push-options" if has_options else b"version=1"
     answer.write(b"%04x%s%s" % (len(mine) + 4, mine, FLUSH))
     answer.flush()
     refs = tuple(pushed_ref(_text(line)) for line in packets(stream))
-    options = tuple(map(_text, packets(stream))) if has_options else ()
-    return Push(refs, options)
+    options = tuple(map(_text, packets(stream))) if has_options else None
+    return Push(refs, options, b"atomic" in offered)
 
 
 def pushed_ref(line: str) -> PushedRef:

@@ -42,13 +42,14 @@ def new(
     branch: str | None = None,
     request_id: str | None = None,
     divergence: str | None = None,
+    closes: str | None = None,
     priority: int = 0,
     moment: datetime | None = None,
 ) -> Submission:
     """Return what a person's submission of ``tip`` is, not stored yet.
 
-    ``branch`` is the full ref that it came from. The same ``request_id`` always means
-    the same submission, whatever the tip.
+    ``branch`` is the full ref that it came from, ``closes`` the task that it is for.
+    The same ``request_id`` always means the same submission, whatever the tip.
 
     Raises:
         UserError: the tip is no commit here.
@@ -65,6 +66,7 @@ def new(
         branch=branch,
         request_id=request_id,
         divergence=divergence,
+        closes=closes,
         submitter=objects.commit(tip).author.ident,
         priority=priority,
     )
@@ -81,12 +83,13 @@ def create(repo: Repository, objects: Objects, submission: Submission) -> Submis
         return known
     _require_commit(objects, submission.tip)
     source = submission.branch or submission.tip[:12]
+    whose = f", for task {submission.closes}" if submission.closes else ""
     try:
         oid = records.Records(repo).append(
             ref_of(submission.id),
             None,
             record.dump_submission(submission),
-            what=f"submitted from {source}",
+            what=f"submitted from {source}{whose}",
             kind=_KIND,
             parents=(submission.tip,),
             objects=objects,

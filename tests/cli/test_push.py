@@ -177,6 +177,8 @@ def test_a_request_id_comes_with_the_push(hub, clone):
         (["HEAD~1:refs/for/main"], "nothing to land"),
         (["HEAD^{tree}:refs/for/main"], "only a commit"),
         (["HEAD:a:refs/for/main"], ""),
+        (["nowhere:refs/for/main"], ""),
+        ([":refs/for/main"], ""),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason(hub, clone, args, word):
@@ -192,26 +194,9 @@ def test_one_refused_ref_does_not_take_the_others_along(hub, clone):
     code, said = push(clone, "HEAD:refs/for/main", "HEAD:refs/for/other")
 
     assert 1 == code
-    assert "(main is the target here; push to refs/for/main)" in said
+    assert "(main is the target here)" in said
+    assert "push to refs/for/main" in said
     assert 1 == len(hub.refs("refs/gitagent/submissions/"))
-
-
-def test_waiting_and_unknown_options_are_answered_with_a_note(clone):
-    code, said = push(
-        clone, "HEAD:refs/for/main", "-o", "wait", "-o", "ci.skip", "-o", "x=1"
-    )
-
-    assert 0 == code
-    assert "answers at once" in said
-    assert "ci.skip, x" in said
-
-
-def test_an_old_client_without_push_options_is_answered(hub, clone):
-    hub.git("config", "receive.advertisePushOptions", "false")
-    code, said = push(clone, "HEAD:refs/for/main")
-
-    assert 0 == code
-    assert submission_id(clone.head()) in said
 
 
 def test_a_clone_takes_pushes_to_land_too(repo, tmp_path):

@@ -30,16 +30,18 @@ def test_a_push_is_heard_with_its_options():
     )
 
     assert Push(
-        (PushedRef(ZEROS, ONES, "refs/for/main"),), ("divergence=a b", "wait")
+        (PushedRef(ZEROS, ONES, "refs/for/main"),), ("divergence=a b", "wait"), True
     ) == packet.read_push(stream, answer)
     assert b"001aversion=1\0push-options0000" == answer.getvalue()
 
 
 def test_without_the_feature_no_options_are_waited_for():
     answer = BytesIO()
-    stream = pushed(f"{ZEROS} {ONES} refs/for/main", features="atomic")
+    stream = pushed(f"{ZEROS} {ONES} refs/for/main", features="")
 
-    assert () == packet.read_push(stream, answer).options
+    assert Push((PushedRef(ZEROS, ONES, "refs/for/main"),)) == packet.read_push(
+        stream, answer
+    )
     assert b"000dversion=10000" == answer.getvalue()
 
 
