@@ -87,21 +87,30 @@ class AllowList:
 
         A public address may, and any other that the list names.
         """
+        return is_public(address) or self.lists(host, port, address)
+
+    def lists(self, host: str, port: int, address: Address) -> bool:
+        """Whether the list names the address: itself, or as ``localhost``."""
         plain = _plain(address)
-        if is_public(plain) or self._has_address(plain, port):
+        if self._has_address(plain, port):
             return True
         return host == _LOCALHOST and plain.is_loopback
 
+    @staticmethod
+    def show(host: str, port: int) -> str:
+        """Return ``host:port`` as it is written."""
+        return f"{_show(host)}:{port}"
+
     def denial(self, host: str, port: int) -> str:
         """Return the sentence for a host that is not in the list."""
-        return f"{_show(host)}:{port} is not in {self.setting}"
+        return f"{self.show(host, port)} is not in {self.setting}"
 
     def private(self, host: str, port: int, address: Address) -> str:
         """Return the sentence for a listed host whose address may not be reached."""
         where = _show(str(_plain(address)))
         return (
-            f"{_show(host)}:{port} is at {where}, an address of this machine or of a "
-            f"private network, and {where}:{port} is not in {self.setting}"
+            f"{self.show(host, port)} is at {where}, an address of this machine or of "
+            f"a private network, and {where}:{port} is not in {self.setting}"
         )
 
     def _has_address(self, address: Address, port: int) -> bool:

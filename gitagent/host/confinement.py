@@ -88,7 +88,8 @@ class Confinement:
     read: tuple[str, ...] = ()  # host paths shown at their place; missing ones are not
     write: tuple[str, ...] = ()  # the same, writable
     file_limit: int = 10_240  # largest file that may be written, in MiB
-    network: bool = False  # a network is not to be had in this release
+    network: tuple[str, ...] = ()  # "host:port" that may be reached, by a proxy
+    network_setting: str = "sandbox.network"  # names the setting to who is denied
     mode: str = "required"  # or "off": no confinement at all
 
 
@@ -98,8 +99,6 @@ def bwrap_args(inside: Confinement, files: Mapping[str, int]) -> list[str]:
     They hold the environment, so they are passed by ``--args`` and never on a command
     line, which the process inside could read.
     """
-    if inside.network:
-        raise ValueError("no network can be had")
     args = [*FLAGS, "--clearenv"]
     for name, value in environment(inside).items():
         args += ["--setenv", name, value]

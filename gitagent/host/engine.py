@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from gitagent.host import kin, process
+from gitagent.host import kin, outlet, process
 from gitagent.host.confinement import Confinement, environment
 from gitagent.host.process import Cancel, Exit
 from gitagent.host.sandbox import command, find_bwrap, outer_environment, probe
@@ -41,12 +41,15 @@ class Engine(Protocol):
         on_output: Callable[[bytes], None] | None = None,
         cancel: Cancel | None = None,
         on_start: Callable[[int], None] | None = None,
+        on_network: Callable[[str], None] | None = None,
     ) -> Exit:
         """Run to the end, the time limit (seconds), or the cancellation.
 
         On return nothing of it is left running, whatever it started and however it
         ended. ``on_start`` gets the pid of the outermost process. What cannot be
         started is an Exit with ``started`` False and the reason in ``stderr``.
+        ``on_network`` gets, from other threads, a line for each host that was reached
+        or asked for; without it the lines are put after the output.
         """
         ...
 
@@ -70,7 +73,10 @@ class LocalEngine:
 
         Only for who is sure to be the one living owner.
         """
-        return kin.kill_marked(_OWNER, self._owner) if self._owner else 0
+        if not self._owner:
+            return 0
+        outlet.clear(self._owner)
+        return kin.kill_marked(_OWNER, self._owner)
 
     def run(
         self,
@@ -84,6 +90,7 @@ class LocalEngine:
         on_output: Callable[[bytes], None] | None = None,
         cancel: Cancel | None = None,
         on_start: Callable[[int], None] | None = None,
+        on_network: Callable[[str], None] | None = None,
     ) -> Exit:
         """Run as `Engine.run` says; with mode "off" unconfined, in ``inside.cwd``."""
         limits = _limits(inside)
@@ -96,7 +103,18 @@ class LocalEngine:
         bwrap = find_bwrap()
         if problem is not None or bwrap is None:
             return _refused(problem or "there is no bubblewrap")
-        return _confined(limits, bwrap, argv, inside, plan, self._mark())
+        mark = self._mark()
+        if not inside.network:
+            return _confined(limits, bwrap, argv, inside, plan, mark)
+        way = outlet.Outlet(inside, self._owner, on_network)
+        try:
+            way.open()
+        except OSError as error:
+            return _refused(f"the way to the network could not be opened: {error}")
+        with way:
+            line, fds = way.argv(argv), way.fds
+            done = _confined(limits, bwrap, line, way.inside, plan, mark, fds)
+            return way.ended(done)
 
     def _mark(self) -> dict[str, str]:
         return {_OWNER: self._owner} if self._owner else {}
@@ -145,6 +163,7 @@ def _confined(
     inside: Confinement,
     plan: _Plan,
     mark: dict[str, str],
+    more_fds: Sequence[int] = (),
 ) -> Exit:
     status = _Status()
     try:
@@ -162,7 +181,7 @@ def _confined(
                 cwd="/",
                 env=outer_environment() | mark,
                 on_start=begun,
-                pass_fds=[*fds, status.write],
+                pass_fds=[*fds, *more_fds, status.write],
             )
         if done.code is None or not done.started or status.command_ended():
             return done

@@ -28,7 +28,9 @@ _ANSWER_LIMIT = 64 * 1024 * 1024
 _READ_S = 5.0  # for a whole request to arrive
 _CLIENTS = 16  # served at once; further ones wait in the kernel's queue
 _QUEUE = 128
-_PASSING = {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+PASSING = frozenset(  # errors of accept(2) after which to go on
+    {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+)
 _PAUSE_S = 0.1  # after one of these
 _RETRY_S = 0.01
 _PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
@@ -86,8 +88,8 @@ class Listener:
         new = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
             new.unlink(missing_ok=True)
-            with _address(new) as address:
-                server.bind(address)
+            with address(new) as there:
+                server.bind(there)
             # Nobody listens yet, so nobody can connect before the mode is right.
             new.chmod(0o600)
             server.listen(_QUEUE)
@@ -104,7 +106,7 @@ class Listener:
             try:
                 client, _ = server.accept()
             except OSError as error:
-                if error.errno not in _PASSING:
+                if error.errno not in PASSING:
                     return
                 sleep(_PAUSE_S)
                 continue
@@ -114,7 +116,7 @@ class Listener:
     def _serve(self, client: socket.socket) -> None:
         try:
             with client:
-                if _uid(client) != os.geteuid():
+                if peer_uid(client) != os.geteuid():
                     return
                 answer = self._answer(client)
                 client.sendall(json.dumps(answer).encode() + b"\n")
@@ -173,8 +175,8 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(timeout)
     try:
-        with _address(path) as address:
-            _join_queue(client, address, monotonic() + timeout)
+        with address(path) as there:
+            _join_queue(client, there, monotonic() + timeout)
     except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
         client.close()
         return None
@@ -198,7 +200,8 @@ def _join_queue(client: socket.socket, address: str, deadline: float) -> None:
 
 
 @contextmanager
-def _address(path: Path) -> Iterator[str]:
+def address(path: Path) -> Iterator[str]:
+    """Yield a short name for the socket, through a descriptor of its folder."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"
@@ -224,7 +227,8 @@ def _read_line(peer: socket.socket, limit: int, timeout: float) -> bytes:
     return bytes(data)
 
 
-def _uid(client: socket.socket) -> int:
+def peer_uid(client: socket.socket) -> int:
+    """Return the user, as this process sees them, who connected."""
     data = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
     uid: int = _PEER.unpack(data)[1]
     return uid

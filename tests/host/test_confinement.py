@@ -78,11 +78,6 @@ def test_the_home_inside_is_empty_unless_one_is_given():
     assert bwrap_args(own, {}).count(confinement.HOME) == 2  # of the bind, and HOME=
 
 
-def test_a_network_is_not_to_be_had():
-    with pytest.raises(ValueError, match="network"):
-        bwrap_args(Confinement("/", network=True), {})
-
-
 def test_the_environment_is_made_from_scratch(monkeypatch):
     monkeypatch.setenv("GIT_DIR", "/x")
     monkeypatch.setenv("SECRET", "x")
