@@ -48,7 +48,7 @@ class Libgit2(Store):
     """One opening of one repository."""
 
     def __init__(self, common_dir: Path) -> None:
-        super().__init__(sha256=False)
+        super().__init__(common_dir / "objects", sha256=False)
         self._path = str(common_dir)
         self._repo = self._open()
 
@@ -82,13 +82,11 @@ class Libgit2(Store):
                     return None
                 raise
 
-    def kind(self, oid: str) -> str | None:
-        """Return blob, tree, commit or tag; None if the object is not here."""
+    def _kind(self, oid: str) -> str | None:
         header = self._header(oid)
         return None if header is None else header[0]
 
-    def size(self, oid: str) -> int:
-        """Return the bytes of an object, without reading them. Raises MissingObject."""
+    def _size(self, oid: str) -> int:
         header = self._header(oid)
         if header is None:
             raise MissingObject(oid)

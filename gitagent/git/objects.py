@@ -5,6 +5,7 @@ the same object ids.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -107,6 +108,16 @@ class Objects(Protocol):
 
     def path(self, treeish: str, path: str) -> Entry | None:
         """Return the entry at a path of a commit's tree, or of a tree; None if none."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Store what is written within at its end, which takes little longer than one.
+
+        Until then it is seen by this store alone, and not by `ancestor` or
+        `merge_base`. If an error leaves it, nothing is stored.
+
+        Raises:
+            GitError: the disk is full or not to be written.
+        """
 
     def write_blob(self, data: bytes) -> str:
         """Store a blob; storing it again is no change."""

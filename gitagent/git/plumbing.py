@@ -32,7 +32,7 @@ class Plumbing(Store):
 
     def __init__(self, git: Git, *, sha256: bool = False, lazy: bool = False) -> None:
         """``lazy``: a partial clone, whose missing objects git may fetch."""
-        super().__init__(sha256=sha256)
+        super().__init__(git.common_dir / "objects", sha256=sha256)
         self._git = git
         self._lazy = lazy
         self._talker: Talker | None = None
@@ -58,13 +58,11 @@ class Plumbing(Store):
         shown = self._git.run("show-ref", "--verify", "--", name, ok=(0, 1, 128))
         return shown.text.partition(" ")[0] or None
 
-    def kind(self, oid: str) -> str | None:
-        """Return blob, tree, commit or tag; None if the object is not here."""
+    def _kind(self, oid: str) -> str | None:
         header = self._info(oid)
         return None if header is None else header[0]
 
-    def size(self, oid: str) -> int:
-        """Return the bytes of an object, without reading them. Raises MissingObject."""
+    def _size(self, oid: str) -> int:
         header = self._info(oid)
         if header is None:
             raise MissingObject(oid)

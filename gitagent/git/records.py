@@ -8,11 +8,12 @@ begins with such parents begins on a common empty root, so that ``git log
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 from gitagent import __version__
-from gitagent.errors import GitError, UserError
+from gitagent.errors import GitError, LostRace, UserError
 from gitagent.files.message import record_message
 from gitagent.files.record import NAME as RECORD
 from gitagent.files.record import VERSION
@@ -60,6 +61,20 @@ def history(objects: Objects, oid: str) -> Iterator[Commit]:
 
 
 @dataclass(frozen=True, slots=True)
+class Append:
+    """One record to add to the chain of ``ref``."""
+
+    ref: str
+    old: str | None  # commit that the ref is at; None begins a chain
+    payload: bytes
+    what: str  # what happened, in words
+    kind: str
+    # By name: content, or the id of a stored blob.
+    attachments: Mapping[str, bytes | str] = field(default_factory=dict)
+    parents: tuple[str, ...] = ()  # kept alive with the chain
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
     """The writer of records of one repository."""
 
@@ -80,56 +95,69 @@ class Records:
     ) -> str:
         """Add one record to the chain of ``ref`` and return its commit.
 
-        ``old`` is the commit that the ref is at, None to begin a chain. ``what`` says
-        in words what happened. An attachment is content, or the id of a stored blob.
+        The arguments are the fields of `Append`.
 
         Raises:
             LostRace: the ref is elsewhere; nothing happened.
             Busy: the ref stayed locked.
             GitError: the disk is full or not to be written; the ref did not move.
         """
-        if RECORD in (attachments or {}):
-            raise ValueError(f"{RECORD} is the record itself")
-        contents = {RECORD: payload, **(attachments or {})}
-        step = _Step(record_message(what, kind), contents, old, parents)
+        step = Append(ref, old, payload, what, kind, attachments or {}, parents)
+        (made,) = self.append_many([step], objects)
+        if isinstance(made, LostRace):
+            raise made
+        return made
+
+    def append_many(
+        self, steps: Sequence[Append], objects: Objects | None = None
+    ) -> list[str | LostRace]:
+        """Add a record to each of some chains, which costs little more than one.
+
+        Returns, in order, its commit, or why it was not added; that stops no other.
+        No two may be for one ref.
+
+        Raises:
+            Busy: a ref stayed locked. As with the next, some of them can be there.
+            GitError: the disk is full or not to be written.
+        """
         try:
-            return self._append(ref, step, objects)
+            return self._append(steps, objects)
         except GitError as error:
             # A `gc --prune=now` took the new objects before a ref held them.
             if _PRUNED not in error.stderr:
                 raise
-        return self._append(ref, step, objects)
+        return self._append(steps, objects)
 
-    def _append(self, ref: str, step: "_Step", objects: Objects | None) -> str:
-        if objects is None:
-            with self.repo.objects(fast=self.fast) as opened:
-                new = step.write(opened)
-        else:
-            new = step.write(objects)
-        move = refs.RefUpdate(ref, new, step.old)
-        refs.update(self.repo.git, [move], step.message.partition("\n")[0])
-        return new
+    def _append(
+        self, steps: Sequence[Append], objects: Objects | None
+    ) -> list[str | LostRace]:
+        messages = [record_message(step.what, step.kind) for step in steps]
+        opened = self.repo.objects(fast=self.fast) if objects is None else None
+        with opened or nullcontext(objects) as store, store.together():
+            new = [_write(store, *each) for each in zip(steps, messages, strict=True)]
+        moves = [
+            refs.RefUpdate(step.ref, commit, step.old)
+            for step, commit in zip(steps, new, strict=True)
+        ]
+        subjects = [message.partition("\n")[0] for message in messages]
+        lost = refs.update_each(self.repo.git, moves, subjects)
+        return [race or commit for race, commit in zip(lost, new, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    message: str
-    contents: Mapping[str, bytes | str]  # by name: content, or a stored blob
-    old: str | None
-    parents: tuple[str, ...]
-
-    def write(self, objects: Objects) -> str:
-        tree = objects.write_tree(
-            Entry(name, BLOB, x if isinstance(x, str) else objects.write_blob(x))
-            for name, x in self.contents.items()
-        )
-        before = self.old
-        if before is None and self.parents:
-            before = _root(objects)
-        chain = () if before is None else (before,)
-        who = replace(OWN, when=int(clock.now().timestamp()))
-        parents = (*chain, *self.parents)
-        return objects.write_commit(tree, parents, self.message, who, who)
+def _write(objects: Objects, step: Append, message: str) -> str:
+    if RECORD in step.attachments:
+        raise ValueError(f"{RECORD} is the record itself")
+    contents = {RECORD: step.payload, **step.attachments}
+    tree = objects.write_tree(
+        Entry(name, BLOB, x if isinstance(x, str) else objects.write_blob(x))
+        for name, x in contents.items()
+    )
+    before = step.old
+    if before is None and step.parents:
+        before = _root(objects)
+    chain = () if before is None else (before,)
+    who = replace(OWN, when=int(clock.now().timestamp()))
+    return objects.write_commit(tree, (*chain, *step.parents), message, who, who)
 
 
 def _root(objects: Objects) -> str:

@@ -6,7 +6,8 @@ Source: git-update-ref(1), --stdin.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from gitagent.errors import Busy, GitError, LostRace, UserError
 from gitagent.files import clean
 from gitagent.git.command import Git
 from gitagent.git.identity import OWN
+from gitagent.git.ref_session import Session
 from gitagent.host import clock
 
 ANY: Final = "*"  # as `old`: whatever the ref is now
@@ -24,11 +26,15 @@ LOCK_WAIT_S = 10.0
 # Without these a crash of the machine can lose a ref or leave it empty.
 DURABLE = ("-c", "core.fsync=committed,loose-object,reference")
 
+_OWN_REFS = "refs/gitagent/"  # git keeps no reflog of them
+
 # A reflog line needs a name; without one git asks the resolver for the host's.
 _WHO = {
     "GIT_COMMITTER_NAME": OWN.name,
     "GIT_COMMITTER_EMAIL": OWN.email,
 }
+
+_sessions: dict[Path, Session] = {}  # by common directory
 
 _LOCKED = re.compile(r"Unable to create '(?P<lock>[^']+\.lock)': File exists")
 _STALE = re.compile(
@@ -67,7 +73,7 @@ def update(
         GitError: anything else, such as a full disk.
     """
     updates = tuple(updates)
-    if not updates:
+    if not updates or _swiftly(git, updates):
         return
     wait_ms = int(wait_s * 1000)
     branches = any(change.ref.startswith("refs/heads/") for change in updates)
@@ -90,6 +96,63 @@ def update(
         )
     except GitError as error:
         raise _reason(git, updates, error) from error
+
+
+def update_each(
+    git: Git, updates: Sequence[RefUpdate], messages: Sequence[str]
+) -> list[LostRace | None]:
+    """Move each ref that is at its old value; say of each that is not, in order.
+
+    It takes about as long as one, unless one of them was moved by somebody else.
+
+    Raises as `update`, LostRace aside; then some of them can have moved.
+    """
+    if not updates:
+        return []
+    try:
+        update(git, updates, messages[0])
+    except LostRace as race:
+        if len(updates) == 1:
+            return [race]
+        return [
+            _lost(git, change, message)
+            for change, message in zip(updates, messages, strict=True)
+        ]
+    return [None] * len(updates)
+
+
+def _lost(git: Git, change: RefUpdate, message: str) -> LostRace | None:
+    try:
+        update(git, [change], message)
+    except LostRace as race:
+        return race
+    return None
+
+
+@contextmanager
+def swift(git: Git) -> Iterator[None]:
+    """Let updates of our own refs within cost no process each, in every thread.
+
+    For what lives long. Branches are still moved by a process of their own, which
+    writes a message to the reflog.
+    """
+    place = git.common_dir
+    if place in _sessions:
+        yield
+        return
+    _sessions[place] = Session(git, (*DURABLE, "update-ref", "--stdin", "-z"), _WHO)
+    try:
+        yield
+    finally:
+        _sessions.pop(place).close()
+
+
+def _swiftly(git: Git, updates: tuple[RefUpdate, ...]) -> bool:
+    """Make all updates in the process that stays; False: none was made."""
+    session = _sessions.get(git.common_dir)
+    if session is None or not all(x.ref.startswith(_OWN_REFS) for x in updates):
+        return False
+    return session.update(b"".join(_command(change) for change in updates))
 
 
 def _command(change: RefUpdate) -> bytes:

@@ -1,5 +1,6 @@
 """git.objects: one contract for both stores, and the ids that git itself gives."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -418,6 +419,101 @@ def test_a_store_that_cannot_be_written_says_so_in_one_line(made, objects):
 
 
 # --- history
+
+
+# --- many at once
+
+
+def test_what_is_written_together_is_what_is_written_one_by_one(made, objects):
+    with objects.together():
+        blob = objects.write_blob(b"together")
+        tree = objects.write_tree([Entry("a", BLOB, blob)])
+        commit = objects.write_commit(tree, (made.head(),), "All\n", WHO, WHO)
+
+        assert (b"together", "blob", 8) == (
+            objects.blob(blob),
+            objects.kind(blob),
+            objects.size(blob),
+        )
+        assert blob == objects.path(commit, "a").oid
+        assert 0 != made.ask("cat-file", "-e", commit)
+
+    assert "together" == made.git("cat-file", "blob", f"{commit}:a")
+    assert [tree, made.head()] == [made.oid(f"{commit}^{{tree}}"), made.oid("HEAD")]
+    assert b"together" == objects.blob(blob)
+    made.git("update-ref", "refs/heads/all", commit)
+    made.fsck()
+
+
+def test_an_error_leaves_nothing_of_what_was_to_be_together(made, objects):
+    written = []
+
+    def write():
+        with objects.together():
+            written.append(objects.write_blob(b"never stored"))
+            objects.blob("1" * len(written[0]))
+
+    with pytest.raises(MissingObject):
+        write()
+
+    [blob] = written
+    assert objects.kind(blob) is None
+    assert 0 != made.ask("cat-file", "-e", blob)
+
+
+def test_together_within_together_is_stored_at_the_outer_end(made, objects):
+    with objects.together():
+        with objects.together():
+            blob = objects.write_blob(b"inner")
+        assert 0 != made.ask("cat-file", "-e", blob)
+
+    assert "inner" == made.git("cat-file", "blob", blob)
+
+
+def test_a_thousand_objects_are_stored_together(made, objects):
+    with objects.together():
+        blobs = [objects.write_blob(b"%d" % number) for number in range(1000)]
+
+    lines = made.git("cat-file", "--batch-check", stdin="\n".join(blobs).encode())
+    assert ["blob"] * 1000 == [line.split()[1] for line in lines.splitlines()]
+    objects_dir = made.common_dir / "objects"
+    assert [] == list(objects_dir.rglob("tmp_obj_*"))
+
+
+def test_what_is_there_is_kept_from_a_gc_and_what_is_torn_is_mended(made, objects):
+    with objects.together():
+        blob = objects.write_blob(b"old")
+    file = made.common_dir / "objects" / blob[:2] / blob[2:]
+    os.utime(file, (1, 1))
+    inode = file.stat().st_ino
+
+    with objects.together():
+        objects.write_blob(b"old")
+
+    assert (inode, True) == (file.stat().st_ino, file.stat().st_mtime > 1)
+    file.chmod(0o644)
+    file.write_bytes(b"")
+    with objects.together():
+        objects.write_blob(b"old")
+    assert "old" == made.git("cat-file", "blob", blob)
+
+
+def test_what_cannot_be_stored_together_says_so_in_one_line(made, objects):
+    folder = made.common_dir / "objects"
+    for number in range(256):
+        if not (folder / f"{number:02x}").exists():
+            (folder / f"{number:02x}").write_text("in the way")
+
+    def write():
+        with objects.together():
+            for number in range(10):
+                objects.write_blob(b"%d" % number)
+
+    with pytest.raises(GitError) as caught:
+        write()
+
+    assert "\n" not in caught.value.line()
+    assert [] == list(folder.rglob("tmp_obj_*"))
 
 
 def test_ancestors_and_merge_bases(made, objects):

@@ -9,7 +9,7 @@ from gitagent import __version__
 from gitagent.errors import GitError, LostRace, UserError
 from gitagent.git import records
 from gitagent.git.objects import BLOB, Entry, MissingObject
-from gitagent.git.records import RECORD, Records
+from gitagent.git.records import RECORD, Append, Records
 from gitagent.git.repository import discover
 from gitagent.git.text import Person
 from tests.support.repos import Repo
@@ -262,3 +262,55 @@ def test_an_open_store_can_be_lent(writer):
 
         assert b"1" == records.read(objects, tip)
     assert tip == made.ref(TASK)
+
+
+# --- many at once
+
+
+def test_many_chains_go_on_at_once(writer):
+    made, chain = writer
+    first = chain.append(TASK, None, b"1", what="one", kind="task")
+    tip = made.commit({"b": "2"}, branch="work")
+
+    task, submission, other = chain.append_many(
+        [
+            Append(TASK, first, b"2", "two", "task", {"log": b"said"}),
+            Append(SUBMISSION, None, b"3", "three", "submission", parents=(tip,)),
+            Append("refs/gitagent/tasks/new", None, b"4", "four", "task"),
+        ]
+    )
+
+    assert [task, submission] == [made.ref(TASK), made.ref(SUBMISSION)]
+    assert other == made.ref("refs/gitagent/tasks/new")
+    assert ["two", "one"] == made.log("%s", TASK)
+    assert ["three", "Begin"] == made.log("%s", "--first-parent", SUBMISSION)
+    assert ("2", "said", "3") == tuple(
+        made.git("cat-file", "blob", name)
+        for name in (f"{task}:{RECORD}", f"{task}:log", f"{submission}:{RECORD}")
+    )
+    made.fsck()
+
+
+def test_a_chain_that_went_on_meanwhile_stops_no_other(writer):
+    made, chain = writer
+    first = chain.append(TASK, None, b"1", what="one", kind="task")
+    second = chain.append(TASK, first, b"2", what="two", kind="task")
+
+    lost, new = chain.append_many(
+        [
+            Append(TASK, first, b"x", "late", "task"),
+            Append(SUBMISSION, None, b"3", "three", "submission"),
+        ]
+    )
+
+    assert isinstance(lost, LostRace)
+    assert second == made.ref(TASK)
+    assert new == made.ref(SUBMISSION)
+
+
+def test_no_records_are_no_change(writer):
+    made, chain = writer
+    before = made.refs()
+
+    assert [] == chain.append_many([])
+    assert before == made.refs()

@@ -1,12 +1,16 @@
 """git.refs: git's own compare-and-swap, and what is said when it is lost."""
 
+import os
+import signal
 import threading
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
 from gitagent.errors import Busy, GitError, LostRace, UserError
 from gitagent.git.command import Git
-from gitagent.git.refs import ANY, RefUpdate, update
+from gitagent.git.refs import ANY, RefUpdate, swift, update, update_each
 from tests.support.repos import Repo
 
 MAIN = "refs/heads/main"
@@ -14,9 +18,11 @@ ONE = "refs/gitagent/tasks/one"
 TWO = "refs/gitagent/tasks/two"
 
 
-@pytest.fixture
-def git(repo):
-    return Git(repo.common_dir)
+@pytest.fixture(params=["a process each", "a process that stays"])
+def git(request, repo):
+    found = Git(repo.common_dir)
+    with swift(found) if request.param.endswith("stays") else nullcontext():
+        yield found
 
 
 @pytest.fixture
@@ -227,3 +233,123 @@ def test_hooks_on_bare_hub_do_not_veto_a_record(repo, git, commits):
     update(git, [RefUpdate(ONE, commits[0], None)], "make")
 
     assert commits[0] == repo.ref(ONE)
+
+
+# --- each for itself
+
+
+def test_one_that_lost_stops_no_other(repo, git, commits):
+    update(git, [RefUpdate(ONE, commits[1], None)], "make")
+
+    a, one, z = update_each(
+        git,
+        [
+            RefUpdate("refs/gitagent/tasks/a", commits[0], None),
+            RefUpdate(ONE, commits[2], commits[0]),
+            RefUpdate("refs/gitagent/tasks/z", commits[0], None),
+        ],
+        ["a", "one", "z"],
+    )
+
+    assert (None, None) == (a, z)
+    assert isinstance(one, LostRace)
+    assert ONE in one.message
+    assert commits[1] == repo.ref(ONE)
+    assert commits[0] == repo.ref("refs/gitagent/tasks/a")
+    assert commits[0] == repo.ref("refs/gitagent/tasks/z")
+
+
+def test_nothing_to_move_is_no_change(repo, git):
+    before = repo.refs()
+
+    assert [] == update_each(git, [], [])
+    assert before == repo.refs()
+
+
+# --- the process that stays
+
+
+def staying():
+    """Return the pids of the processes of ours that move refs."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if b"update-ref" in words:
+                found.append(int(pid))
+    return found
+
+
+@pytest.fixture
+def stays(repo):
+    git = Git(repo.common_dir)
+    with swift(git):
+        yield git
+
+
+def test_it_stays_and_goes_at_the_end(repo, commits):
+    git = Git(repo.common_dir)
+    with swift(git):
+        update(git, [RefUpdate(ONE, commits[0], None)], "one")
+        pids = staying()
+        update(git, [RefUpdate(ONE, commits[1], commits[0])], "two")
+
+        assert 1 == len(pids)
+        assert pids == staying()
+    assert [] == staying()
+    assert commits[1] == repo.ref(ONE)
+
+
+def test_branches_are_moved_with_a_message_in_the_reflog(repo, stays, commits):
+    update(stays, [RefUpdate("refs/heads/new", commits[0], None)], "made here")
+
+    assert [] == staying()
+    assert "made here" == repo.git("log", "-g", "--format=%gs", "refs/heads/new")
+
+
+def test_killed_while_idle_costs_nothing(repo, stays, commits):
+    update(stays, [RefUpdate(ONE, commits[0], None)], "one")
+    [pid] = staying()
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+    update(stays, [RefUpdate(ONE, commits[1], commits[0])], "two")
+
+    assert commits[1] == repo.ref(ONE)
+
+
+def test_what_others_move_and_pack_meanwhile_counts(repo, stays, commits):
+    update(stays, [RefUpdate(ONE, commits[0], None)], "one")
+    repo.git("update-ref", ONE, commits[1])
+    repo.git("pack-refs", "--all", "--prune")
+
+    with pytest.raises(LostRace):
+        update(stays, [RefUpdate(ONE, commits[2], commits[0])], "two")
+    update(stays, [RefUpdate(ONE, commits[2], commits[1])], "three")
+
+    assert commits[2] == repo.ref(ONE)
+
+
+def test_a_change_of_the_configuration_counts(repo, stays, commits):
+    update(stays, [RefUpdate(ONE, commits[0], None)], "one")
+    repo.git("config", "core.logAllRefUpdates", "always")
+
+    update(stays, [RefUpdate(ONE, commits[1], commits[0])], "two")
+
+    assert repo.git("reflog", "exists", ONE) == ""
+
+
+def test_threads_move_refs_beside_each_other(repo, stays, commits):
+    names = [f"refs/gitagent/tasks/t{number}" for number in range(24)]
+
+    def move(mine):
+        for name in mine:
+            update(stays, [RefUpdate(name, commits[0], None)], "make")
+
+    threads = [threading.Thread(target=move, args=(names[n::4],)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert set(names) <= set(repo.refs())
