@@ -83,9 +83,14 @@ def direct(
     from gitagent.lander.audit import Audit, Memory  # noqa: PLC0415 - rarely needed
 
     audit = Audit(repo)
-    with suppress(KeyError, TypeError, GitError):
+    with suppress(KeyError, TypeError, ValueError, GitError):
         audit.resume(
-            objects, Memory(known["tip"], known["begun"], tuple(known["found"]))
+            objects,
+            Memory(
+                known["tip"],
+                known["begun"],
+                tuple((oid, last) for oid, last in known["found"]),
+            ),
         )
     if audit.memory is not None:
         found = audit.direct(objects, commit, _Lazily(objects, submissions))

@@ -4,17 +4,17 @@ A landing counts if the record of its submission names that very commit, so trai
 that somebody copied prove nothing. The audit begins at the commit of `gitagent init`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gitagent.core.submission import Submission
+from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import GitError, UserError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.lander import submit
 from gitagent.lander.archived import Archived
-from gitagent.lander.trail import Kind, Step, first_parents, step
+from gitagent.lander.trail import Kind, Step, lands, step, steps
 
 SHOWN: Final = 50  # the newest; who has more looks at the log
 
@@ -34,7 +34,7 @@ class Memory:
 
     tip: str  # commit that was looked at
     begun: bool  # whether the commit of `init` is in its history
-    found: tuple[str, ...]  # commits, newest first
+    found: tuple[tuple[str, str], ...]  # (commit, last; see trail.Step), newest first
 
 
 class Audit:
@@ -51,17 +51,17 @@ class Audit:
         memo = self._memo
         if memo is None:
             return None
-        found = tuple(each.commit.oid for each in memo.found)
+        found = tuple((each.commit.oid, each.last) for each in memo.found)
         return Memory(memo.tip, memo.begun, found)
 
     def resume(self, objects: Objects, memory: Memory) -> None:
         """Go on from what an earlier audit found. Raises MissingObject."""
         found = []
-        for oid in memory.found:
+        for oid, last in memory.found:
             commit = objects.commit(oid)
             parents = commit.parents
             parent = objects.commit(parents[0]) if parents else None
-            found.append(step(objects, commit, parent))
+            found.append(replace(step(objects, commit, parent), last=last))
         self._memo = _Memo(memory.tip, memory.begun, tuple(found))
 
     def direct(
@@ -76,7 +76,7 @@ class Audit:
         if memo is None or memo.tip != tip:
             memo = self._walk(objects, tip, submissions)
         # The record of a landing can be newer than the list that came with its commit.
-        found = tuple(each for each in memo.found if not _named(each, submissions))
+        found = tuple(x for x in memo.found if not _named(objects, x, submissions))
         self._memo = replace(memo, found=found)
         return tuple(each.commit.oid for each in found) if memo.begun else ()
 
@@ -85,10 +85,9 @@ class Audit:
     ) -> _Memo:
         before = self._memo
         found: list[Step] = []
-        for commit, parent in first_parents(objects, tip):
-            if before is not None and commit.oid == before.tip:
+        for seen in steps(objects, tip):
+            if before is not None and seen.commit.oid == before.tip:
                 return _Memo(tip, before.begun, (*found, *before.found)[:SHOWN])
-            seen = step(objects, commit, parent)
             if seen.kind is Kind.INIT:
                 return _Memo(tip, begun=True, found=tuple(found))
             if len(found) < SHOWN and not self._proven(objects, seen, submissions):
@@ -100,26 +99,38 @@ class Audit:
     ) -> bool:
         if seen.kind is Kind.DIRECT:
             return False
-        if seen.kind is not Kind.LANDING or _named(seen, submissions):
+        if seen.kind is not Kind.LANDING or _named(objects, seen, submissions):
             return True
         oid = self._archived.record(objects, submit.ref_of(seen.submission))
         if oid is None:
             return False
         try:
-            return _lands(seen, submit.load(objects, oid))
+            return lands(objects, seen, submit.load(objects, oid))
         except (GitError, UserError):
             return False
 
 
-def _named(seen: Step, submissions: Mapping[str, Submission]) -> bool:
-    submission = submissions.get(seen.submission)
-    return submission is not None and _lands(seen, submission)
+def rewound(
+    repo: Repository, tip: str, submissions: Iterable[Submission]
+) -> dict[str, str]:
+    """Return the landings that ``tip`` lacks: submission by commit.
 
-
-def _lands(seen: Step, submission: Submission) -> bool:
-    """Whether a commit is the landing that the record says.
-
-    What was part of the target already when it was submitted is recorded with its own
-    tip, and that is nobody's landing.
+    A target only grows by landings; who rewinds it takes some back that are recorded.
     """
-    return submission.commit == seen.commit.oid != submission.tip
+    commits = {
+        each.commit: each.id
+        for each in submissions
+        if each.state is SubmissionState.LANDED
+        and each.commit is not None
+        and each.commit != each.tip
+    }
+    if not commits:
+        return {}
+    asked = "".join(f"{oid}\n" for oid in (*commits, f"^{tip}"))
+    done = repo.git.run("rev-list", "--ignore-missing", "--stdin", stdin=asked.encode())
+    return {oid: commits[oid] for oid in done.text.splitlines() if oid in commits}
+
+
+def _named(objects: Objects, seen: Step, submissions: Mapping[str, Submission]) -> bool:
+    submission = submissions.get(seen.submission)
+    return submission is not None and lands(objects, seen, submission)

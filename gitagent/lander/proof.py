@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 
-from gitagent.core.layout import DONE, LANDINGS
+from gitagent.core.layout import CONFIG, DONE, LANDINGS
 from gitagent.core.receipt import Receipt, Result, check_key
-from gitagent.core.settings import Check, Settings
+from gitagent.core.settings import Check, Settings, Strategy
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
 from gitagent.errors import ConfigError, GitError, UserError
 from gitagent.files import clean
@@ -16,8 +16,9 @@ from gitagent.files.text import Malformed
 from gitagent.git.objects import Commit, Objects
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.lander import receipts
+from gitagent.lander.cover import parents
 from gitagent.lander.receipts import Stored
-from gitagent.lander.trail import Step
+from gitagent.lander.trail import Step, lands
 
 _NO = frozenset({SubmissionState.REJECTED, SubmissionState.WITHDRAWN})
 
@@ -32,11 +33,16 @@ class Proof:
         self._refs = refs
         self._hash = "sha256" if sha256 else "sha1"
         self._stored: dict[str, tuple[Stored, ...]] = {}
+        self._parsed: dict[str, Settings | None] = {}
 
     def problems(
-        self, seen: Step, record: Submission | UserError | None
+        self, seen: Step, record: Submission | UserError | None, cover: Step | None
     ) -> Iterator[str]:
-        """Yield what does not agree about a landing, as sentences."""
+        """Yield what does not agree about a landing, as sentences.
+
+        ``cover`` is the landing whose product tree it was checked as; None: none can
+        be found.
+        """
         if record is None:
             yield f"It names {clean.line(seen.submission)}, which has no record."
             return
@@ -44,8 +50,17 @@ class Proof:
             yield f"The record of {seen.submission} cannot be read: {record.line()}."
             return
         try:
+            if record.commit != seen.commit.oid and lands(self._objects, seen, record):
+                yield from self._part(seen.commit)
+                return
             yield from self._trailers(seen.commit, record)
-            yield from self._checks(seen.commit, record)
+            if cover is None:
+                yield (
+                    "Its Gitagent-Checked is neither its own product tree nor that of"
+                    " a later landing of the same move of the target."
+                )
+                return
+            yield from self._checks(seen.commit, record, cover)
         except GitError as error:
             yield f"It cannot be read whole: {error.message}."
 
@@ -59,17 +74,23 @@ class Proof:
         told = hashlib.new(self._hash, content, usedforsecurity=False).hexdigest()
         return "" if told == oid else f"blob {oid} has other bytes than it had"
 
+    def _part(self, commit: Commit) -> Iterator[str]:
+        """Yield what is wrong with a replayed commit that another one of it follows."""
+        if len(commit.parents) != 1:
+            yield "It is part of a landing that was replayed, and is a merge."
+        if "Gitagent-Check" in dict(trailers(commit.message)):
+            yield "It is not the last commit of its landing, and names checks."
+
     def _trailers(self, commit: Commit, record: Submission) -> Iterator[str]:
         pairs = trailers(commit.message)
         said = dict(pairs)
-        product = product_tree(self._objects, commit.tree)
         claims = (
             ("record's commit", record.commit, commit.oid),
             ("Gitagent-Tip", said.get("Gitagent-Tip"), record.tip),
-            ("second parent", (*commit.parents, "", "")[1], record.tip),
+            ("second parent", self._second(commit, record), record.tip),
             ("Gitagent-Task", said.get("Gitagent-Task"), record.task),
             ("Gitagent-Config", said.get("Gitagent-Config"), record.config or ""),
-            ("Gitagent-Checked", said.get("Gitagent-Checked"), product),
+            ("settings", self._in_force(record), record.config),
             ("task file", self._done(commit, record), record.task_blob),
         )
         for what, one, other in claims:
@@ -82,8 +103,31 @@ class Proof:
         if named != lines:
             yield f"It names the checks {named}, and its record {lines}."
 
-    def _checks(self, commit: Commit, record: Submission) -> Iterator[str]:
-        product = product_tree(self._objects, commit.tree)
+    def _second(self, commit: Commit, record: Submission) -> str:
+        """Return the second parent, or the tip where a landing has none."""
+        if len(commit.parents) > 1:
+            return commit.parents[1]
+        settings, _ = self._settings(record)
+        merges = settings is not None and settings.lander.strategy is Strategy.MERGE
+        return "" if merges else record.tip
+
+    def _in_force(self, record: Submission) -> str | None:
+        """Return the settings of the target's commit when it landed.
+
+        Those of the record where the target's could not be used, as the last good
+        ones judge then.
+        """
+        entry = self._objects.path(record.base or "", CONFIG) if record.base else None
+        if entry is None or entry.oid == record.config:
+            return record.config
+        try:
+            settings_file.parse(self._objects.blob(entry.oid))
+        except (GitError, ConfigError, ValueError):
+            return record.config
+        return entry.oid
+
+    def _checks(self, commit: Commit, record: Submission, cover: Step) -> Iterator[str]:
+        product = product_tree(self._objects, cover.commit.tree)
         wanted, problem = self._wanted(record)
         if problem:
             yield problem
@@ -96,15 +140,18 @@ class Proof:
         note, problem = self._note(commit, record)
         if problem:
             yield problem
+        above: tuple[str, ...] = ()
         for line in record.checks:
             check = wanted.get(line.name)
-            for text in self._line(commit, product, line, check, note.get(line.name)):
+            if check is not None and check.history:
+                above = parents(self._objects, cover, record.base or "")
+            for text in self._line(product, above, line, check, note.get(line.name)):
                 yield f"Check {line.name}: {text}"
 
     def _line(
         self,
-        commit: Commit,
         product: str,
+        above: tuple[str, ...],
         line: CheckLine,
         check: Check | None,
         noted: str | None,
@@ -122,11 +169,11 @@ class Proof:
         if found.receipt is None:
             yield f"{found.place} is not sound. {found.problem}"
             return
-        yield from self._receipt(commit, found, found.receipt, line, check)
+        yield from self._receipt(above, found, found.receipt, line, check)
 
     def _receipt(
         self,
-        commit: Commit,
+        above: tuple[str, ...],
         found: Stored,
         receipt: Receipt,
         line: CheckLine,
@@ -140,8 +187,7 @@ class Proof:
             if damage := self.intact(blob):
                 yield f"{found.place}: {damage}."
         if check is not None:
-            parents = (commit.parents[0], commit.parents[-1])
-            key = check_key(check, receipt.product, receipt.environment, parents)
+            key = check_key(check, receipt.product, receipt.environment, above)
             if (key, check.run) != (receipt.key, receipt.command):
                 yield f"{found.place} is about another command or other settings."
         failed = any(
@@ -161,19 +207,26 @@ class Proof:
 
     def _wanted(self, record: Submission) -> tuple[dict[str, Check], str]:
         """Return the checks by name that the settings of a landing ask for."""
-        try:
-            settings: Settings = settings_file.parse(
-                self._objects.blob(record.config or "")
-            )
-        except (GitError, ConfigError, ValueError):
-            return {}, f"Its settings {record.config} cannot be read."
-        return {check.name: check for check in settings.check}, ""
+        settings, problem = self._settings(record)
+        checks = settings.check if settings is not None else ()
+        return {check.name: check for check in checks}, problem
+
+    def _settings(self, record: Submission) -> tuple[Settings | None, str]:
+        """Return the settings that a landing was judged by, or a problem."""
+        blob = record.config or ""
+        if blob not in self._parsed:
+            try:
+                self._parsed[blob] = settings_file.parse(self._objects.blob(blob))
+            except (GitError, ConfigError, ValueError):
+                self._parsed[blob] = None
+        found = self._parsed[blob]
+        problem = "" if found else f"Its settings {record.config} cannot be read."
+        return found, problem
 
     def _note(self, commit: Commit, record: Submission) -> tuple[dict[str, str], str]:
         """Return the receipts' blobs that the note names by check, or a problem."""
-        for change in walk_changes(
-            self._objects, self._notes(commit.parents[0]), self._notes(commit.oid)
-        ):
+        before = self._notes(commit.parents[0]) if commit.parents else None
+        for change in walk_changes(self._objects, before, self._notes(commit.oid)):
             name = change.path.rpartition("/")[2]
             if name.startswith(record.id) and not change.old_mode:
                 return self._noted(change.new_blob, change.path)

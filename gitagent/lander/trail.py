@@ -6,11 +6,12 @@ is one is for its record to say.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from gitagent.core.layout import AGENT, CONFIG, RECORD_FOLDERS, TASKS
+from gitagent.core.submission import Submission
 from gitagent.files.message import trailers
 from gitagent.git.objects import Commit, MissingObject, Objects
 from gitagent.lander.scope import only_in
@@ -36,6 +37,39 @@ class Step:
     commit: Commit
     kind: Kind
     submission: str = ""  # that a landing names
+    last: str = ""  # of the commits in a row that name this submission the newest
+
+
+def steps(objects: Objects, tip: str) -> Iterator[Step]:
+    """Yield what each commit from ``tip`` to the root is, newest first."""
+    newer: Step | None = None
+    for commit, parent in first_parents(objects, tip):
+        seen = step(objects, commit, parent)
+        if seen.kind is Kind.LANDING:
+            same = newer is not None and newer.submission == seen.submission
+            last = newer.last if newer is not None and same else commit.oid
+            seen = replace(seen, last=last)
+        yield seen
+        newer = seen
+
+
+def lands(objects: Objects, seen: Step, submission: Submission) -> bool:
+    """Whether a commit is the landing that the record says, or a replayed part of it.
+
+    What was part of the target already when it was submitted is recorded with its own
+    tip, and that is nobody's landing. A part has come in the same move of the target
+    as the commit that the record names, so it is not below what that move began from.
+    Raises MissingObject.
+    """
+    if submission.commit is None or submission.commit == submission.tip:
+        return False
+    if submission.commit == seen.commit.oid:
+        return True
+    return (
+        submission.commit == seen.last
+        and submission.base is not None
+        and not objects.ancestor(seen.commit.oid, submission.base)
+    )
 
 
 def step(objects: Objects, commit: Commit, parent: Commit | None) -> Step:

@@ -18,8 +18,9 @@ from gitagent.git.repository import Repository
 from gitagent.lander import submit
 from gitagent.lander.archived import Archived
 from gitagent.lander.chains import chain_problems
+from gitagent.lander.cover import Covers
 from gitagent.lander.proof import Proof
-from gitagent.lander.trail import Kind, Step, first_parents, step
+from gitagent.lander.trail import Kind, Step, first_parents, step, steps
 
 _WHAT: Final = {
     Kind.DIRECT: "It came to the target past the lander.",
@@ -65,17 +66,20 @@ def _findings(
     count: Counter[str],
 ) -> Iterator[Finding]:
     landed: dict[str, str] = {}
+    covers = Covers(objects, records.sound)
     try:
         for seen in _since_init(objects, ref, refs.get(ref)):
             where = seen.commit.oid
             if seen.kind in _WHAT:
                 yield Finding(where, _WHAT[seen.kind])
             elif seen.kind is Kind.LANDING:
-                count["landing"] += 1
-                landed[seen.submission] = where
                 record = records.find(seen.submission)
-                for text in proof.problems(seen, record):
+                if seen.last == where:
+                    count["landing"] += 1
+                    landed[seen.submission] = where
+                for text in proof.problems(seen, record, _cover(covers, seen)):
                     yield Finding(where, text)
+            covers.walked(seen)
     except UserError as error:
         yield Finding(ref, error.line())
     yield from _not_there(objects, ref, refs.get(ref, ""), records, landed)
@@ -83,6 +87,13 @@ def _findings(
         yield Finding(where, text)
     for where, text in chain_problems(objects, refs, proof, count):
         yield Finding(where, text)
+
+
+def _cover(covers: Covers, seen: Step) -> Step | None:
+    try:
+        return covers.of(seen)
+    except GitError:
+        return None
 
 
 def _since_init(objects: Objects, ref: str, tip: str | None) -> Iterator[Step]:
@@ -97,10 +108,9 @@ def _since_init(objects: Objects, ref: str, tip: str | None) -> Iterator[Step]:
         named = "Gitagent-Record: init" in commit.message
         if named and step(objects, commit, parent).kind is Kind.INIT:
             first = commit.oid
-    for commit, parent in first_parents(objects, tip):
-        if commit.oid == first:
+    for seen in steps(objects, tip):
+        if seen.commit.oid == first:
             return
-        seen = step(objects, commit, parent)
         if first is not None or seen.kind is Kind.LANDING:
             yield seen
     raise UserError(f"no commit on {ref} was made by `gitagent init`")
@@ -152,6 +162,11 @@ class _Records:
             return error
         except GitError as error:
             return UserError(error.message)
+
+    def sound(self, name: str) -> Submission | None:
+        """Return a submission that can be read; None: there is none."""
+        found = self.find(name)
+        return found if isinstance(found, Submission) else None
 
     def landed(self) -> list[Submission]:
         """Return those under their own refs that are recorded as landed."""
