@@ -9,7 +9,7 @@ begins with such parents begins on a common empty root, so that ``git log
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from gitagent import __version__
@@ -132,9 +132,13 @@ class Records:
         self, steps: Sequence[Append], objects: Objects | None
     ) -> list[str | LostRace]:
         messages = [record_message(step.what, step.kind) for step in steps]
-        opened = self.repo.objects(fast=self.fast) if objects is None else None
-        with opened or nullcontext(objects) as store, store.together():
-            new = [_write(store, *each) for each in zip(steps, messages, strict=True)]
+        with ExitStack() as stack:
+            if objects is None:
+                opened = self.repo.objects(fast=self.fast)
+                objects = stack.enter_context(opened)
+            with objects.together():
+                pairs = zip(steps, messages, strict=True)
+                new = [_write(objects, *each) for each in pairs]
         moves = [
             refs.RefUpdate(step.ref, commit, step.old)
             for step, commit in zip(steps, new, strict=True)
