@@ -180,3 +180,97 @@ def tamper(made: Bench, stored: Receipt, **fields: object) -> None:
     log = path.replace(".json", ".log")
     content = {path: json.dumps(values), log: made.repo.raw("show", f"{ref}:{log}")}
     made.repo.commit_at(ref, content, "tests passed", parents=parents)
+
+
+# --- many at once
+
+
+def test_receipts_stored_at_once_are_one_commit_of_each_month(
+    made: Bench, product: str
+):
+    store(made, receipt(product))
+    ended = [
+        (receipt(product, check="lint", key="ac" * 8), b"one\n"),
+        (receipt(product, run=2, started="2026-12-01T00:00:00Z"), b"two\n"),
+        (receipt("7" * 40, result=Result.FAILED, exit_code=1), b"three\n"),
+        (receipt(product, seconds=9.0), b"stored before\n"),
+    ]
+    stored = receipts.store_many(made.repository, made.objects, ended)
+
+    assert [each.key for each, _ in ended] == [each.key for each in stored]
+    assert [b"one\n", b"two\n", b"three\n", b"fine\n"] == [
+        made.objects.blob(each.output) for each in stored
+    ]
+    assert 3.14 == stored[3].seconds
+    assert 2 == len(made.repo.log("%s", CHAIN))
+    assert 1 == len(made.repo.log("%s", "refs/gitagent/receipts/2026-12"))
+    message = made.repo.log("%B", CHAIN)
+    assert [True, True] == [
+        any(name in line for line in message)
+        for name in ("lint passed", "tests failed on 777777777777")
+    ]
+    assert ("Gitagent-Record", "receipt") in made.repo.trailers(CHAIN)
+    made.repo.fsck()
+
+
+def test_nothing_ended_is_no_change(made: Bench):
+    before = made.repo.refs()
+
+    assert [] == receipts.store_many(made.repository, made.objects, [])
+    assert before == made.repo.refs()
+
+
+def test_the_same_run_twice_at_once_is_stored_once(made: Bench, product: str):
+    ended = [(receipt(product), b"first\n"), (receipt(product), b"second\n")]
+    first, second = receipts.store_many(made.repository, made.objects, ended)
+
+    assert first == second
+    assert b"first\n" == made.objects.blob(first.output)
+
+
+# --- many products
+
+
+def look(made: Bench, products: list[str], memo: receipts.Memo) -> object:
+    return receipts.of_products(
+        made.objects, products, made.objects.refs(RECEIPTS), memo
+    )
+
+
+def test_what_is_remembered_is_what_would_be_read(made: Bench, product: str):
+    memo = receipts.Memo()
+    others = [f"{number:040x}" for number in range(300)]
+
+    assert {} == look(made, [product, *others], memo)
+    one = store(made, receipt(product))
+    assert {one.key: (one,)} == look(made, [product, *others], memo)
+    two = store(made, receipt(others[7], key="cd" * 8))
+    assert {one.key: (one,), two.key: (two,)} == look(made, [product, *others], memo)
+    assert {two.key: (two,)} == look(made, others, memo)
+    tamper(made, two, run=7)
+    assert {one.key: (one,)} == look(made, [product, *others], memo)
+
+
+def test_asking_again_reads_nothing(made: Bench, product: str, monkeypatch):
+    stored = store(made, receipt(product))
+    memo = receipts.Memo()
+    products = [product, *(f"{number:040x}" for number in range(300))]
+    refs = made.objects.refs(RECEIPTS)
+    first = receipts.of_products(made.objects, products, refs, memo)
+    monkeypatch.delattr(type(made.objects), "_read")
+
+    again = receipts.of_products(made.objects, products, refs, memo)
+
+    assert {stored.key: (stored,)} == first == again
+
+
+def test_a_memo_has_a_bound(made: Bench, monkeypatch):
+    monkeypatch.setattr(receipts, "_REMEMBERED", 3)
+    memo = receipts.Memo()
+    for number in range(12):
+        made_here = store(made, receipt(f"{number:040x}", key="ef" * 8))
+
+        assert {made_here.key: (made_here,)} == look(made, [f"{number:040x}"], memo)
+
+    assert 5 > len(memo.parsed)
+    assert 5 > len(memo.folders)
