@@ -86,11 +86,6 @@ def _never(task: TaskFile, agent: Agent | None, snapshot: Snapshot) -> str:
         )
     if agent.backend == "command" and not agent.argv:
         return f"Agent {agent.name} has the backend command, but no argv."
-    if settings.sandbox.network or agent.network:
-        return (
-            "This release gives workers no network; empty `sandbox.network` and the "
-            f"`network` of agent {agent.name}."
-        )
     return snapshot.machine.sandbox or ""
 
 

@@ -28,12 +28,6 @@ def pause(snapshot: Snapshot) -> str | None:
             'Nothing lands: this release has no window in mode "chain"; set '
             "lander.window = 1."
         )
-    networked = [check.name for check in settings.check if check.network]
-    if networked:
-        return (
-            f"Nothing lands: this release gives checks no network; empty `network` of "
-            f"{', '.join(networked)}."
-        )
     if settings.lander.signing_key:
         return "Nothing lands: this release does not sign; empty lander.signing_key."
     return snapshot.machine.sandbox or snapshot.machine.full

@@ -138,6 +138,8 @@ def _inside(
         read=sandbox.read,
         write=sandbox.write,
         file_limit=sandbox.file_limit,
+        network=start.check.network,
+        network_setting=f"`network` of check {start.check.name}",
         mode=str(sandbox.mode),
     )
 

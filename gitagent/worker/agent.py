@@ -48,7 +48,12 @@ def run(
     done = order.engine.run(
         launch.argv,
         sandbox.workspace(
-            order, folder, covered, env=_environment(order, folder), read=launch.read
+            order,
+            folder,
+            covered,
+            env=_environment(order, folder),
+            read=launch.read,
+            network=order.network,
         ),
         timeout=order.timeout_s,
         stdin=launch.stdin,
@@ -57,6 +62,7 @@ def run(
         on_output=log.write,
         cancel=stop,
         on_start=begun,
+        on_network=log.say,
     )
     where = exits.step(folder, launch.steps) or "the agent"
     limit = duration(order.timeout_s)

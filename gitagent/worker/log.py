@@ -5,6 +5,7 @@ its beginning and its end.
 """
 
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +22,11 @@ _TAIL_CHARACTERS = 12_000
 
 
 class Log:
-    """An open log; what is written to it is in the file at once."""
+    """An open log; what is written to it, from any thread, is in the file at once."""
 
     def __init__(self, path: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._lock = threading.RLock()
         self._fd = os.open(path, flags, 0o600)
         self._size = os.fstat(self._fd).st_size
         self._over = 0  # bytes that are not in the file
@@ -43,21 +45,22 @@ class Log:
 
     def write(self, data: bytes) -> None:
         """Append a worker's output. Raises OSError when the disk is full."""
-        room = max(0, FILE_BYTES - self._size)
-        head, rest = data[:room], data[room:]
-        while head:
-            written = os.write(self._fd, head)
-            self._size += written
-            head = head[written:]
-        if rest:
-            self._over += len(rest)
-            self._end += rest
-            del self._end[:-_HALF]
+        with self._lock:
+            room = max(0, FILE_BYTES - self._size)
+            head, rest = data[:room], data[room:]
+            while head:
+                written = os.write(self._fd, head)
+                self._size += written
+                head = head[written:]
+            if rest:
+                self._over += len(rest)
+                self._end += rest
+                del self._end[:-_HALF]
 
     def say(self, text: str) -> None:
         """Append a line of gitagent's own; on a full disk it is left out."""
-        start = b"" if self._ends_a_line() else b"\n"
-        with suppress(OSError):
+        with self._lock, suppress(OSError):
+            start = b"" if self._ends_a_line() else b"\n"
             self.write(start + f"gitagent: {text}\n".encode(errors="replace"))
 
     def blob(self) -> bytes:

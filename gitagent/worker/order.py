@@ -47,6 +47,12 @@ class Order:
         return self.settings.sandbox.mode is SandboxMode.REQUIRED
 
     @property
+    def network(self) -> tuple[str, ...]:
+        """The hosts that the agent may reach, as ``host:port``."""
+        both = (*self.settings.sandbox.network, *self.agent.network)
+        return tuple(dict.fromkeys(both))
+
+    @property
     def timeout_s(self) -> int:
         """The time limit of the agent."""
         return self.task.timeout or self.settings.worker.timeout

@@ -36,8 +36,9 @@ def _place(order: Order, folder: Folder) -> str:
     ]
     if order.confined:
         lines += [
-            "There is no network. Outside of the worktree you can write only to your",
-            "home directory and to /tmp, and neither is kept.",
+            _network(order.network),
+            "Outside of the worktree you can write only to your home directory and",
+            "to /tmp, and neither is kept.",
         ]
     if order.attempt.base != order.target:
         lines += [
@@ -45,6 +46,15 @@ def _place(order: Order, folder: Folder) -> str:
             f"already: `git log origin/{target}..HEAD`. Go on from it.",
         ]
     return "## Where you are\n" + "\n".join(lines)
+
+
+def _network(hosts: tuple[str, ...]) -> str:
+    if not hosts:
+        return "There is no network."
+    return (
+        f"Of the network you reach {_codes(hosts)}, through the proxy that the\n"
+        "environment names (`https_proxy` and its like), and nothing else."
+    )
 
 
 def _bounds(order: Order) -> str:

@@ -6,6 +6,7 @@ bound onto itself, and what is a mount point cannot be renamed.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gitagent.git.private import alternate_dirs
@@ -24,11 +25,12 @@ def workspace(
     env: tuple[tuple[str, str], ...] = (),
     read: tuple[str, ...] = (),
     extra: tuple[Bind, ...] = (),
+    network: tuple[str, ...] = (),
 ) -> Confinement:
     """Return the confinement in which the worktree and its Git directory are written.
 
-    ``covered`` are the submodule paths of the base, ``read`` host paths to show, and
-    ``extra`` comes on top.
+    ``covered`` are the submodule paths of the base, ``read`` host paths to show,
+    ``extra`` comes on top, and ``network`` are the hosts that may be reached.
     """
     sandbox = order.settings.sandbox
     binds = (
@@ -42,9 +44,11 @@ def workspace(
         Bind(str(folder.gitfile), f"{folder.inside_tree}/.git", file=True),
         *extra,
     )
-    return _confinement(
+    inside = _confinement(
         order, folder, folder.inside_tree, binds, env, read, sandbox.write
     )
+    setting = f"sandbox.network or `network` of agent {order.agent.name}"
+    return replace(inside, network=network, network_setting=setting)
 
 
 def reading(order: Order, folder: Folder) -> Confinement:

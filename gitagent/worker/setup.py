@@ -81,7 +81,9 @@ class Setup:
         cache = self._cache(objects) if self.folder.confined else None
         if cache is not None and cache.is_dir() and self._restore(cache):
             return None
-        done = self._shell(_RUN, self.folder.inside_out, *worker.setup)
+        # What it makes is kept for every agent, so it reaches what all of them may.
+        network = self.order.settings.sandbox.network
+        done = self._shell(_RUN, self.folder.inside_out, *worker.setup, network=network)
         if done.code != 0:
             return self._failed(done)
         done = self._collect(cache if self._trusted(objects) else None)
@@ -137,16 +139,25 @@ class Setup:
             remove_tree(new)
         return done
 
-    def _shell(self, script: str, *args: str, extra: tuple[Bind, ...] = ()) -> Exit:
+    def _shell(
+        self,
+        script: str,
+        *args: str,
+        extra: tuple[Bind, ...] = (),
+        network: tuple[str, ...] = (),
+    ) -> Exit:
         order = self.order
         return order.engine.run(
             ["sh", "-c", script, *args],
-            sandbox.workspace(order, self.folder, self.covered, extra=extra),
+            sandbox.workspace(
+                order, self.folder, self.covered, extra=extra, network=network
+            ),
             timeout=order.settings.worker.timeout,
             keep=0,
             merge_stderr=True,
             on_output=self.log.write,
             cancel=self.stop,
+            on_network=self.log.say,
         )
 
     def _failed(self, done: Exit) -> Ending:

@@ -295,7 +295,6 @@ def test_without_a_sandbox_nothing_starts_and_the_reason_is_the_mend():
         (None, "no agent definition .agent/agents/x.md"),
         (Agent("x", "claude"), "cannot run the backend claude"),
         (Agent("x", "command"), "no argv"),
-        (Agent("x", "command", argv=("a",), network=("h:1",)), "no network"),
     ],
 )
 def test_an_agent_that_cannot_run_here_refuses_the_task(agent, part: str):
@@ -319,12 +318,16 @@ def test_prose_for_shell_is_refused():
     assert "prose" in world.records["a"].reason
 
 
-def test_network_for_workers_is_refused_and_not_ignored():
+def test_workers_may_have_a_network():
     world = World(settings=Settings(check=CHECKS, sandbox=Sandbox(network=("h:1",))))
-    world.add_task("a")
-    world.settle()
+    world.add_task("a", agent="x")
+    agent = Agent("x", "command", argv=("a",), network=("h:2",))
+    actions = decide(replace(world.snapshot(), agents={"x": agent}), world.now())
 
-    assert state(world) is TaskState.REFUSED
+    assert not any(
+        isinstance(each, act.WriteTask) and each.new.state is TaskState.REFUSED
+        for each in actions
+    )
 
 
 def test_a_restart_recovers_the_attempt_and_goes_on():

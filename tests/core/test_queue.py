@@ -268,7 +268,6 @@ def test_a_held_entry_lets_the_next_one_be_checked():
         (Lander(strategy=Strategy.REBASE), CHECKS, "rebase"),
         (Lander(mode=LanderMode.CHAIN, window=4), CHECKS, "chain"),
         (Lander(signing_key="k"), CHECKS, "sign"),
-        (Lander(), (replace(CHECKS[0], network=("h:1",)),), "network"),
     ],
 )
 def test_what_cannot_be_judged_does_not_land_and_says_why(lander, checks, part: str):

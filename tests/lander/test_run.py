@@ -1,5 +1,6 @@
 """Hygiene of checks: real bubblewrap, real processes."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -129,6 +130,25 @@ def test_a_check_can_reach_no_network_and_write_nothing_else(made, pool, candida
     assert Result.PASSED is result[0].result, result[0].tail
     assert result[0].tail.endswith("1")
     assert [] == made.repo.status()
+
+
+def test_a_check_reaches_the_hosts_of_its_list_and_the_receipt_says_so(
+    made, pool, candidate
+):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        found = receipt(
+            made,
+            pool,
+            candidate,
+            f"curl -sp --noproxy '' -m 0.5 http://localhost:{port}/;"
+            " curl -s https://evil.example/; test $? = 56",
+            network=(f"localhost:{port}",),
+        )
+
+    assert Result.PASSED is found.result, found.tail
+    assert f"connected to localhost:{port}" in found.tail
+    assert "evil.example:443 is not in `network` of check tests" in found.tail
 
 
 # --- how it ended

@@ -183,7 +183,7 @@ def test_a_check_that_fails_twice_rejects_with_both_outputs(step: Step, outside:
         ("target = \n", "config.toml:1"),
         (config({"name": "tests", "rum": "true"}), "rum"),
         (config("true", lander={"strategy": "squash"}), "squash"),
-        (config({"name": "n", "run": "true", "network": ["x:1"]}), "network"),
+        (config({"name": "n", "run": "true", "network": ["x"]}), "network"),
     ],
 )
 def test_without_usable_checks_nothing_lands_and_the_message_says_why(

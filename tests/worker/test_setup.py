@@ -1,5 +1,8 @@
 """Setup commands and what is kept of them."""
 
+import socket
+from dataclasses import replace
+
 import pytest
 
 from gitagent.core.settings import Sandbox, SandboxMode, Worker
@@ -175,3 +178,28 @@ def test_without_confinement_setup_runs_each_time(prepared):
 
     assert ["run\n1\n"] * 2 == [prepared.log(end) for end in ends]
     assert [] == kept(prepared)
+
+
+def test_setup_reaches_the_hosts_of_the_sandbox_and_the_log_says_so(work):
+    curl = "curl -s --noproxy '' -m 0.5 http://localhost:{} || true"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        work.worker = Worker(setup=(curl.format(port),))
+        work.sandbox = Sandbox(network=(f"localhost:{port}",))
+        work.agent = replace(work.agent, network=("other.invalid:80",))
+        end = work.run(curl.format(1), "curl -s http://other.invalid/ || true")
+
+    assert Outcome.OK is end.attempt.outcome, end
+    assert f"gitagent: connected to localhost:{port}\n" in work.log(end)
+    assert "not connected: localhost:1 is not in sandbox.network or `network`" in (
+        work.log(end)
+    )
+    assert "not connected: other.invalid:80 cannot be looked up" in work.log(end)
+
+
+def test_the_prompt_names_the_hosts(work):
+    work.sandbox = Sandbox(network=("pypi.org:443",))
+    end = work.run('cat "$GITAGENT_PROMPT_FILE"')
+
+    assert "you reach `pypi.org:443`" in work.log(end)
+    assert "There is no network" not in work.log(end)
