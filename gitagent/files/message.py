@@ -14,7 +14,16 @@ from gitagent.files import clean
 
 Trailer = tuple[str, str]
 
-RECORDS = ("task", "submission", "receipt", "init", "done", "task-add", "archive")
+RECORDS = (
+    "task",
+    "submission",
+    "approval",
+    "receipt",
+    "init",
+    "done",
+    "task-add",
+    "archive",
+)
 
 _SUBJECT = 120
 _OURS = re.compile(r"\s*gitagent-", re.IGNORECASE)
@@ -31,13 +40,15 @@ def landing_message(
     config: str,
     checked: str,
     checks: Sequence[CheckLine] = (),
+    others: Sequence[Trailer] = (),
 ) -> str:
     """Return the message of the commit that lands ``submission``.
 
     ``subject`` and ``body`` are the task's or the tip's own words; ``config`` is the
     blob of the settings, ``checked`` the product tree whose receipts cover the commit.
+    ``others`` are trailers to stand before ours.
     """
-    ours = [("Gitagent-Submission", submission.id)]
+    ours = [*others, ("Gitagent-Submission", submission.id)]
     if submission.task:
         ours.append(("Gitagent-Task", submission.task))
     ours += [
@@ -48,6 +59,11 @@ def landing_message(
     ]
     subject = clean.sentence(subject, _SUBJECT) or f"Land {submission.id}"
     return annotated(f"{subject}\n\n{body}", ours)
+
+
+def replayed_message(submission: Submission, message: str) -> str:
+    """Return the message of a commit that lands with others of ``submission``."""
+    return annotated(message, [("Gitagent-Submission", submission.id)])
 
 
 def record_message(what: str, kind: str) -> str:
