@@ -1,4 +1,4 @@
-"""Machine records as JSON: tasks, submissions and receipts, to bytes and back.
+"""Machine records as JSON and back: tasks, submissions, approvals, receipts, the queue.
 
 A record holds its whole state, the version of its form and the release that wrote it.
 A newer version is refused with that release; a key that is not known is passed over,
@@ -16,8 +16,10 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from gitagent import __version__
+from gitagent.core.approval import Approval
 from gitagent.core.receipt import Receipt
 from gitagent.core.submission import Submission
+from gitagent.core.switch import Switch
 from gitagent.core.task import TaskRecord
 from gitagent.errors import UserError
 from gitagent.files import clean
@@ -25,7 +27,7 @@ from gitagent.files import clean
 VERSION = 1
 NAME = f"record-v{VERSION}.json"  # of the blob in a record commit's tree
 
-_Record = TypeVar("_Record", TaskRecord, Submission, Receipt)
+_Record = TypeVar("_Record", TaskRecord, Submission, Approval, Receipt, Switch)
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
 
 
@@ -59,6 +61,36 @@ def load_submission(data: bytes, oid: str = "") -> Submission:
     return _load(Submission, data, oid=oid)
 
 
+def dump_approval(approval: Approval) -> bytes:
+    """Return an approval as JSON, without the commit it was read from."""
+    return _dump(approval)
+
+
+def load_approval(data: bytes, oid: str = "") -> Approval:
+    """Return the approval in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Approval, data, oid=oid)
+
+
+def dump_switch(switch: Switch) -> bytes:
+    """Return the queue's switch as JSON, without the commit it was read from."""
+    return _dump(switch)
+
+
+def load_switch(data: bytes, oid: str = "") -> Switch:
+    """Return the queue's switch in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Switch, data, oid=oid)
+
+
 def dump_receipt(receipt: Receipt) -> bytes:
     """Return a receipt as JSON."""
     return _dump(receipt)
@@ -76,7 +108,7 @@ def load_receipt(data: bytes, place: str = "") -> Receipt:
     return _load(Receipt, data, **({"place": place} if place else {}))
 
 
-def _dump(record: TaskRecord | Submission | Receipt) -> bytes:
+def _dump(record: TaskRecord | Submission | Approval | Receipt | Switch) -> bytes:
     values = _encode(record)
     values.pop("oid", None)
     values |= {"version": VERSION, "release": __version__}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitagent.core.approval import Approval
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
 from gitagent.core.task import Attempt, Outcome, TaskRecord, TaskState
@@ -41,6 +42,7 @@ def drawn(hint):
 CODECS = {
     TaskRecord: (record.dump_task, record.load_task),
     Submission: (record.dump_submission, record.load_submission),
+    Approval: (record.dump_approval, record.load_approval),
     Receipt: (record.dump_receipt, record.load_receipt),
 }
 

@@ -1,0 +1,183 @@
+"""A person approves what a submission would put into the target.
+
+What has to be approved is found anew, on the target as it is, and shown before it is
+written: it names what was shown and nothing else.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitagent.core.approval import Approval, Needed, missing
+from gitagent.core.settings import Settings
+from gitagent.core.submission import Submission
+from gitagent.daemon import tasks
+from gitagent.daemon.entry import SUBMISSION, find_target
+from gitagent.daemon.target import SettingsInForce
+from gitagent.errors import UserError
+from gitagent.git.codec import Sign
+from gitagent.git.identity import author
+from gitagent.git.objects import Objects
+from gitagent.git.repository import Repository
+from gitagent.git.signing import configured_key, signer
+from gitagent.host import clock
+from gitagent.lander import approval, submit
+from gitagent.lander.needs import needs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One path that is approved."""
+
+    need: Needed
+    old: str  # blob that the target has; empty if none
+    added: int | None  # lines; None: not a text
+    removed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What there is to approve in a submission."""
+
+    submission: Submission
+    target: str  # commit of the target that it was merged onto
+    settings: Settings
+    rows: tuple[Row, ...]
+    given: Approval | None  # approves just this already
+    problem: str  # why an approval that is there does not count; empty if none
+
+    @property
+    def needed(self) -> tuple[Needed, ...]:
+        """What an approval has to name."""
+        return tuple(row.need for row in self.rows)
+
+
+def plan(repo: Repository, objects: Objects, name: str) -> Plan:
+    """Return what there is to approve in a submission, or in a task's newest one.
+
+    Raises:
+        UserError: there is no such submission, nothing in it needs an approval, or
+            what it would change cannot be known.
+    """
+    submission = _find(objects, name)
+    if submission.settled:
+        raise UserError(f"{submission.id} is {submission.state} for good")
+    _, target = find_target(repo, objects)
+    settings, _, problem = SettingsInForce().at(objects, target)
+    if settings is None:
+        raise UserError(problem or "the target has no settings")
+    if objects.ancestor(submission.tip, target):
+        raise UserError(f"the target has what {submission.id} brings already")
+    found = needs(repo, objects, submission, target, settings)
+    if not found.needed:
+        raise UserError(f"nothing in {submission.id} needs an approval")
+    ref = approval.ref_of(submission.id)
+    oid = objects.ref(ref)
+    refs = {} if oid is None else {ref: oid}
+    known = approval.read_all(repo, objects, refs, settings, target)
+    bad = approval.problems(repo, objects, refs, settings, target)
+    given = known.get(submission.id)
+    enough = not missing(given, submission.id, submission.tip, found.needed)
+    return Plan(
+        submission,
+        target,
+        settings,
+        _rows(repo, objects, found.before, found.after, found.needed),
+        given if enough else None,
+        bad.get(submission.id, ""),
+    )
+
+
+def approve(
+    repo: Repository,
+    objects: Objects,
+    planned: Plan,
+    *,
+    why: str = "",
+    until: str = "",
+    key: Path | None = None,
+) -> Approval:
+    """Approve what was planned, in the name of who calls.
+
+    ``until`` is when the approval runs out (UTC); empty: never. It is signed with
+    ``key``, or where approvals have to be signed, with Git's own signing key.
+
+    Raises:
+        UserError: it cannot be signed, or would not be believed.
+        LostRace: somebody approved it meanwhile.
+    """
+    submission = planned.submission
+    made = Approval(
+        submission=submission.id,
+        tip=submission.tip,
+        paths=tuple(need.content for need in planned.needed),
+        by="",
+        when=clock.stamp(),
+        why=why.strip(),
+        until=until,
+    )
+    sign = _signer(repo, planned.settings, key)
+    return approval.write(
+        repo, objects, made, author(repo), planned.settings, planned.target, sign
+    )
+
+
+def _find(objects: Objects, name: str) -> Submission:
+    found = None
+    if SUBMISSION.match(name):
+        found = submit.find(objects, name) or submit.find_archived(objects, name)
+    elif record := tasks.read(objects, name):
+        if record.submission is None:
+            raise UserError(f"task {name} has submitted nothing yet")
+        found = submit.find(objects, record.submission)
+    if found is None:
+        raise UserError(f'there is no submission "{name}" here', "see: gitagent status")
+    return found
+
+
+def _signer(repo: Repository, settings: Settings, key: Path | None) -> Sign | None:
+    if key is not None:
+        return signer(key.absolute())
+    if not settings.trust.allowed_signers:
+        return None
+    configured = configured_key(repo)
+    if not configured:
+        raise UserError(
+            "approvals have to be signed here, and git has no SSH key to sign with",
+            "name one: --key FILE, or git config gpg.format ssh and user.signingkey",
+        )
+    return signer(configured)
+
+
+def _rows(
+    repo: Repository,
+    objects: Objects,
+    before: str,
+    after: str,
+    needed: tuple[Needed, ...],
+) -> tuple[Row, ...]:
+    done = repo.git.run(
+        "--literal-pathspecs",
+        "diff-tree",
+        "-r",
+        "-z",
+        "--numstat",
+        "--no-renames",
+        "--no-textconv",
+        "--no-ext-diff",
+        before,
+        after,
+        "--",
+        *(need.path for need in needed),
+    )
+    fields = (field.split("\t", 2) for field in done.fields)
+    counts = {path: (_count(more), _count(less)) for more, less, path in fields}
+    rows = []
+    for need in needed:
+        entry = objects.path(before, need.path)
+        added, removed = counts.get(need.path, (None, None))
+        rows.append(Row(need, entry.oid if entry else "", added, removed))
+    return tuple(rows)
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdigit() else None
