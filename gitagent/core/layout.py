@@ -10,9 +10,11 @@ TASK_RECORDS = "refs/gitagent/tasks/"
 SUBMISSIONS = "refs/gitagent/submissions/"
 CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
 APPROVALS = "refs/gitagent/approvals/"  # by submission
+QUEUE = "refs/gitagent/queue"  # its switch
 RECEIPTS = "refs/gitagent/receipts/"  # by month
 ARCHIVE = "refs/gitagent/archive/"  # by month
 CLAIMS = "refs/gitagent/claims/"  # on the remote
+REMOTES = "refs/gitagent/remote/"  # by remote: its target, as it was seen last
 HARVEST = "refs/gitagent/harvest/"  # pins of what is being taken over
 KEPT = "refs/gitagent/kept/"  # work that is on no branch
 

@@ -13,7 +13,14 @@ from gitagent.core.approval import Approval, Needed, missing
 from gitagent.core.candidate import Candidate, Change, PathChange
 from gitagent.core.divergence import mismatches
 from gitagent.core.glob import barred, matching, named
-from gitagent.core.layout import DONE, LANDINGS, MEMORY, RECORD_FOLDERS, TASKS
+from gitagent.core.layout import (
+    DONE,
+    LANDINGS,
+    MEMORY,
+    RECORD_FOLDERS,
+    REMOTES,
+    TASKS,
+)
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskFile
@@ -54,8 +61,7 @@ def rule(
     product = tuple(c for c in changes if not c.path.startswith(RECORD_FOLDERS))
     found = [
         _say("Only regular .md files belong in record folders", _odd_records(records)),
-        _say("Only the lander writes here", _under(records, LANDINGS, DONE)),
-        _say("Memory is written by `gitagent memory` alone", _under(records, MEMORY)),
+        *([] if _landed_there(submission) else _records_of_others(records)),
         _say("These names differ only in case or accents", candidate.colliding),
         _say("This is a Git repository inside the tree", _embedded(product)),
     ]
@@ -70,6 +76,21 @@ def rule(
         tuple(sentence for sentence in found if sentence),
         missing(approval, submission.id, candidate.tip, needed),
     )
+
+
+def _landed_there(submission: Submission) -> bool:
+    """Whether it is what the remote's target has: notes of landings made elsewhere.
+
+    Its branch is a ref that the daemon alone writes.
+    """
+    return submission.task is None and (submission.branch or "").startswith(REMOTES)
+
+
+def _records_of_others(records: tuple[PathChange, ...]) -> list[str]:
+    return [
+        _say("Only the lander writes here", _under(records, LANDINGS, DONE)),
+        _say("Memory is written by `gitagent memory` alone", _under(records, MEMORY)),
+    ]
 
 
 def offences(

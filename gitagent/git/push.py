@@ -1,4 +1,4 @@
-"""What is told to a remote: landings, and claims on tasks.
+"""What is told to a remote, landings and claims on tasks, and what it has.
 
 Nothing is ever forced. A claim is a ref that is made there only if it does not exist,
 so that two daemons on two clones do not both run a task. Credentials come from the
@@ -13,6 +13,7 @@ from enum import StrEnum
 from gitagent.core.layout import CLAIMS
 from gitagent.errors import GitError
 from gitagent.git.command import TIMED_OUT, Done
+from gitagent.git.refs import DURABLE
 from gitagent.git.repository import Repository
 
 TIMEOUT_S = 120.0
@@ -22,6 +23,7 @@ _MOVED = re.compile(
     r"fetch first|non-fast-forward|stale info|needs force|"
     r"cannot lock ref|incorrect old value|failed to update ref|already exists"
 )
+_NO_REF = re.compile(r"couldn't find remote ref")
 _REASON = re.compile(r"\[(?P<who>[^\]]*)\](?: \((?P<why>.*)\))?\Z", re.DOTALL)
 
 
@@ -47,6 +49,13 @@ class NotPushed:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """The remote's ref has a commit that what was to be pushed lacks."""
+
+    commit: str  # is here now
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """Who has a task."""
 
@@ -59,6 +68,26 @@ def push(
 ) -> Pushed | NotPushed:
     """Push ``oid`` to the ref of the same name on ``remote``; never forced."""
     return _push(repo, remote, ref, f"{oid}:{ref}", timeout=timeout)
+
+
+def fetch(
+    repo: Repository, remote: str, ref: str, into: str, *, timeout: float = TIMEOUT_S
+) -> str | NotPushed | None:
+    """Return what ``ref`` holds on ``remote``, kept by the ref ``into`` from now on.
+
+    None: there is no such ref. No other ref moves, the user's own remote-tracking ones
+    included. What is no sound object is refused.
+    """
+    if problem := _unknown(repo, remote):
+        return problem
+    try:
+        _fetch(repo, remote, f"+{ref}:{into}", timeout=timeout)
+    except GitError as error:
+        if _NO_REF.search(error.stderr):
+            return None
+        return _unreachable(error)
+    with repo.objects(fast=True) as objects:
+        return objects.ref(into)
 
 
 def claim(
@@ -106,19 +135,23 @@ def read_claim(
 
 def _text(repo: Repository, remote: str, ref: str, oid: str, timeout: float) -> str:
     try:
-        _remote(
-            repo,
-            *("-c", "fetch.fsckObjects=true"),
-            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-prune"),
-            *("--no-recurse-submodules", "--no-auto-maintenance"),
-            *("--refmap=", "--", remote, ref),
-            timeout=timeout,
-        )
+        _fetch(repo, remote, ref, timeout=timeout)
         kind = repo.git.run("cat-file", "-t", oid).text
         text = repo.git.run("cat-file", kind, oid).out.decode(errors="replace")
     except GitError:
         return ""
     return text.partition("\n\n")[2] if kind == "commit" else text
+
+
+def _fetch(repo: Repository, remote: str, refspec: str, *, timeout: float) -> None:
+    _remote(
+        repo,
+        *(*DURABLE, "-c", "fetch.fsckObjects=true"),
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-prune"),
+        *("--no-recurse-submodules", "--no-auto-maintenance"),
+        *("--refmap=", "--", remote, refspec),
+        timeout=timeout,
+    )
 
 
 def _push(

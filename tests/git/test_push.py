@@ -10,6 +10,7 @@ from gitagent.git.push import (
     Pushed,
     Refusal,
     claim,
+    fetch,
     push,
     read_claim,
     unclaim,
@@ -223,3 +224,57 @@ def test_a_bare_hub_pushes_too(hub, tmp_path):
 
     assert Pushed() == pushed(hub)
     assert hub.ref(MAIN) == far.ref(MAIN)
+
+
+# --- what the remote has
+
+
+SEEN = "refs/gitagent/remote/origin"
+
+
+def fetched(repo, ref=MAIN):
+    return fetch(discover(repo.path), "origin", ref, SEEN)
+
+
+def test_what_the_remote_has_is_kept_and_no_other_ref_moves(clone, hub):
+    before = clone.refs()
+    there = hub.commit_at(MAIN, {"a": "1"})
+
+    assert there == fetched(clone)
+    assert before | {SEEN: there} == clone.refs()
+    assert not (clone.common_dir / "FETCH_HEAD").exists()
+
+
+def test_a_remote_that_was_rewound_is_seen_as_it_is(clone, hub):
+    first = hub.ref(MAIN)
+    hub.commit_at(MAIN, {"a": "1"})
+    fetched(clone)
+    hub.git("update-ref", MAIN, first)
+
+    assert first == fetched(clone)
+
+
+def test_a_branch_that_is_not_there_is_nothing(clone):
+    assert None is fetched(clone, "refs/heads/none")
+    assert {} == clone.refs("refs/gitagent/")
+
+
+def test_what_cannot_be_fetched_has_a_reason(clone, tmp_path):
+    clone.git("remote", "set-url", "origin", str(tmp_path / "gone"))
+
+    assert Refusal.UNREACHABLE is refusal(fetched(clone))
+    assert Refusal.UNREACHABLE is refusal(
+        fetch(discover(clone.path), "--upload-pack=x", MAIN, SEEN)
+    )
+
+
+def test_an_unsound_object_is_not_taken_over(clone, hub):
+    tree = hub.oid(f"{MAIN}^{{tree}}")
+    bad = f"tree {tree}\nauthor x\ncommitter x <x> 1 +0000\n\nbad\n".encode()
+    oid = hub.git(
+        "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=bad
+    )
+    hub.git("update-ref", MAIN, oid)
+
+    assert isinstance(fetched(clone), NotPushed)
+    assert {} == clone.refs("refs/gitagent/")
