@@ -70,10 +70,8 @@ class Merger:
     def __init__(self, repo: Repository, objects: Objects) -> None:
         self._repo = repo
         self._objects = objects
-        self._place = Path(tempfile.mkdtemp(prefix="gitagent-merge-"))
-        self._folder = self._place / "tree"
-        self._env = scratch.make(repo, self._place / "git")
-        self._env |= scratch.lend(self._place / "git") | {"GIT_WORK_TREE": "."}
+        self._place: Path | None = None  # made with the first merge
+        self._env: dict[str, str] = {}
         self._attributes: Attributes | None = None
         self._talker: Talker | None = None
         # In a partial clone git can have to fetch, and to ask for a password.
@@ -97,7 +95,9 @@ class Merger:
     def close(self) -> None:
         """End the process and remove the folder; more than once is harmless."""
         self._hang_up()
-        shutil.rmtree(self._place, ignore_errors=True)
+        if self._place is not None:
+            shutil.rmtree(self._place, ignore_errors=True)
+            self._place = None
 
     def merge(
         self,
@@ -117,18 +117,32 @@ class Merger:
             GitError: an object is not here, the disk is full, no answer in time.
             UserError: the base has too many files of attributes.
         """
-        tree = self._tree(base)
-        self._lay(attribute_files(self._objects, tree))
-        sides = self._sides(base, tip, common, contained)
-        fields = self._ask(sides)
+        try:
+            self._lay(attribute_files(self._objects, self._tree(base)))
+            sides = self._sides(base, tip, common, contained)
+            fields = self._ask(sides) or self._once(sides)
+        except OSError as error:
+            raise GitError(("git", "merge-tree", base, tip), 1, str(error)) from error
         if fields is None:
-            fields = self._once(sides)
-            if fields is None:
-                return MergeResult(None)
+            return MergeResult(None)
         clean, merged, *rest = fields
         if clean == "1":
             return MergeResult(merged)
         return MergeResult(None, conflict_paths(rest, sides))
+
+    @property
+    def _folder(self) -> Path:
+        """Where git finds the attributes."""
+        return self._git_dir.with_name("tree")
+
+    @property
+    def _git_dir(self) -> Path:
+        if self._place is None:
+            self._place = Path(tempfile.mkdtemp(prefix="gitagent-merge-"))
+            git_dir = self._place / "git"
+            self._env = scratch.make(self._repo, git_dir) | scratch.lend(git_dir)
+            self._env["GIT_WORK_TREE"] = "."
+        return self._place / "git"
 
     def _tree(self, treeish: str) -> str:
         if self._objects.kind(treeish) == "tree":
@@ -180,8 +194,7 @@ class Merger:
         return self._objects.commit(commit).committer.when if when is None else when
 
     def _write(self, data: bytes) -> str:
-        place = self._place / "git"
-        return scratch.write(place, "commit", data, self._repo.object_format)
+        return scratch.write(self._git_dir, "commit", data, self._repo.object_format)
 
     def _ask(self, sides: tuple[str, str]) -> list[str] | None:
         """Return the fields of an answer: 1 or 0, the tree, paths, messages.
@@ -232,9 +245,8 @@ class Merger:
         return self._talker
 
     def _environment(self) -> dict[str, str]:
-        git_dir = self._place / "git"
         alone = clean_environment(user_config=False)
-        return alone | self._repo.git.place(self._folder, git_dir) | self._env
+        return alone | self._repo.git.place(self._folder, self._git_dir) | self._env
 
     def _once(self, sides: tuple[str, str]) -> list[str] | None:
         """Merge by a process of its own; None if the two have nothing in common."""
@@ -242,7 +254,7 @@ class Merger:
             done = self._repo.git.run(
                 *_COMMAND,
                 *sides,
-                git_dir=self._place / "git",
+                git_dir=self._git_dir,
                 work_tree=self._folder,
                 env=self._env,
                 ok=(0, 1),

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import tempfile
 
 import pytest
 
@@ -186,6 +187,20 @@ def test_commits_given_as_contained_are_taken_for_merged(tmp_path):
     assert MergeResult(None, ("a", "b")) == plain
     assert ["a", "b", "c"] == repo.paths(result.tree)
     assert "ONE\n" == repo.read("a", result.tree)
+
+
+def test_without_a_folder_for_its_files_a_merge_is_an_error(tmp_path, monkeypatch):
+    repo = Repo.make(tmp_path / "r", {"a": "1\n"}, bare=True)
+    tips = commits(repo, {"b": "2\n"}, {"c": "2\n"}, base=repo.oid(MAIN))
+    found = discover(repo.path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+
+    with (
+        found.objects() as objects,
+        Merger(found, objects) as merger,
+        pytest.raises(GitError),
+    ):
+        merger.merge(*tips)
 
 
 def test_what_a_merge_needs_beside_the_repository_is_not_left_in_it(tmp_path):
