@@ -1,16 +1,21 @@
 """The story of one task or submission, for people and as JSON."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitagent.cli import page, say
+from gitagent.core.layout import APPROVALS
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, TaskRecord, TaskState
 from gitagent.daemon.overview import overview
 from gitagent.daemon.report import task_line
 from gitagent.daemon.story import Story, tell, unknown
 from gitagent.errors import UserError
+from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
+
+if TYPE_CHECKING:
+    from gitagent.daemon.approving import Standing
 
 _LINES = 20  # of a failing output
 _CAN_BE_RETRIED = {TaskState.FAILED, TaskState.STOPPED, TaskState.REFUSED}
@@ -24,13 +29,26 @@ def show(repo: Repository, name: str, *, as_json: bool) -> None:
     """
     with repo.objects(fast=True) as objects:
         story = tell(objects, name)
+        approval = _approval(repo, objects, story)
     if story is None:
         _unseen(repo, name, as_json=as_json)
     elif as_json:
-        say.dump(_json(story))
+        say.dump(_json(story, approval))
     else:
-        for text in _lines(story):
+        for text in _lines(story, approval):
             say.out(text)
+
+
+def _approval(
+    repo: Repository, objects: Objects, story: Story | None
+) -> "Standing | None":
+    if story is None or not isinstance(story.record, Submission):
+        return None
+    if objects.ref(APPROVALS + story.record.id) is None:
+        return None
+    from gitagent.daemon.approving import standing  # noqa: PLC0415 - start time
+
+    return standing(repo, objects, story.record)
 
 
 def _unseen(repo: Repository, name: str, *, as_json: bool) -> None:
@@ -47,7 +65,7 @@ def _unseen(repo: Repository, name: str, *, as_json: bool) -> None:
         say.out(f"  {line['state']}: {line['reason']}")
 
 
-def _json(story: Story) -> dict[str, Any]:
+def _json(story: Story, approval: "Standing | None") -> dict[str, Any]:
     steps = [{"when": told.when, "text": told.text} for told in story.steps]
     end = {"story": steps, "ref": story.ref, "archived": story.archived}
     match story.record:
@@ -59,7 +77,22 @@ def _json(story: Story) -> dict[str, Any]:
                 **end,
             }
         case Submission() as submission:
-            return {"version": 1, "submission": _submission(submission), **end}
+            told = _submission(submission) | {"approval": _standing(approval)}
+            return {"version": 1, "submission": told, **end}
+
+
+def _standing(approval: "Standing | None") -> dict[str, Any] | None:
+    if approval is None:
+        return None
+    found = approval.approval
+    return {
+        "by": found.by if found else None,
+        "when": found.when if found else None,
+        "until": (found.until or None) if found else None,
+        "why": (found.why or None) if found else None,
+        "paths": [each.path for each in found.paths] if found else [],
+        "problem": approval.problem or None,
+    }
 
 
 def _task(task: TaskRecord) -> dict[str, Any]:
@@ -124,12 +157,12 @@ def _submission(each: Submission) -> dict[str, Any]:
     }
 
 
-def _lines(story: Story) -> Iterator[str]:
+def _lines(story: Story, approval: "Standing | None") -> Iterator[str]:
     match story.record:
         case TaskRecord() as task:
             yield from _task_lines(task)
         case Submission() as submission:
-            yield from _submission_lines(submission)
+            yield from _submission_lines(submission, approval)
     yield ""
     yield "Story"
     yield from page.table([(told.when, told.text) for told in story.steps])
@@ -172,7 +205,7 @@ def _attempt_row(each: Attempt) -> tuple[str, ...]:
     )
 
 
-def _submission_lines(each: Submission) -> Iterator[str]:
+def _submission_lines(each: Submission, approval: "Standing | None") -> Iterator[str]:
     yield f"Submission {each.id} of {each.branch or each.tip[:12]}"
     yield from page.table(
         [
@@ -183,6 +216,7 @@ def _submission_lines(each: Submission) -> Iterator[str]:
             *([("for task", each.closes)] if each.closes else []),
             ("from", each.submitter or "unknown"),
             *([("divergence", each.divergence)] if each.divergence else []),
+            *([("approval", _approved(approval))] if approval else []),
             *([("commit", each.commit)] if each.commit else []),
             *([("push", str(each.push))] if each.push else []),
         ]
@@ -200,6 +234,16 @@ def _submission_lines(each: Submission) -> Iterator[str]:
         yield ""
         yield "What failed"
         yield from _end(each.output)
+
+
+def _approved(approval: "Standing") -> str:
+    found = approval.approval
+    if found is None:
+        return f"does not count: {approval.problem}"
+    until = f", until {found.until}" if found.until else ""
+    count = len(found.paths)
+    paths = f"{count} {'path' if count == 1 else 'paths'}"
+    return f"{paths} by {found.by}, {found.when}{until}"
 
 
 def _end(text: str) -> Iterator[str]:

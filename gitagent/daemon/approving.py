@@ -51,6 +51,35 @@ class Plan:
         return tuple(row.need for row in self.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The approval that is there for a submission."""
+
+    approval: Approval | None  # None: it does not count
+    problem: str = ""  # why not, a clause
+
+
+def standing(
+    repo: Repository, objects: Objects, submission: Submission
+) -> Standing | None:
+    """Return what there is of an approval; None if nobody gave one."""
+    ref = approval.ref_of(submission.id)
+    oid = objects.ref(ref)
+    if oid is None:
+        return None
+    _, target = find_target(repo, objects)
+    settings, _, problem = SettingsInForce().at(objects, target)
+    if settings is None:
+        return Standing(None, problem or "the target has no settings")
+    asked = (repo, objects, {ref: oid}, settings, target)
+    found = approval.read_all(*asked).get(submission.id)
+    if found is None:
+        return Standing(None, approval.problems(*asked)[submission.id])
+    if found.tip != submission.tip:
+        return Standing(None, f"it was given for the tip {found.tip[:12]}")
+    return Standing(found)
+
+
 def plan(repo: Repository, objects: Objects, name: str) -> Plan:
     """Return what there is to approve in a submission, or in a task's newest one.
 

@@ -205,10 +205,13 @@ def test_an_approval_that_does_not_count_is_named_and_replaced(repo, trusting):
     ref = f"refs/gitagent/approvals/{name}"
     forged = {"record-v1.json": json.dumps(text)}
     repo.commit_at(ref, forged, author=f"Test Person <{ME}>")
+    before = call(repo, "status", name)
     answer = call(repo, "approve", name, "--key", str(trusting.path))
 
+    assert "does not count: it is not signed" in before.out
     assert 0 == answer.code
     assert "does not count: it is not signed" in answer.err
+    assert "1 path by Test Person" in call(repo, "status", name).out
 
 
 def test_the_file_of_signers_itself_needs_an_approval(repo, trusting, tmp_path):
@@ -227,3 +230,17 @@ def test_a_task_is_named_for_its_newest_submission(repo):
     answer = call(repo, "approve", "fix")
 
     assert (0, made.id) == (answer.code, answer.lines[-1])
+
+
+def test_the_status_of_a_submission_tells_its_approval(repo):
+    name = submitted(repo, {".mcp.json": "{}"})
+    before = call(repo, "status", name, "--json").json["submission"]["approval"]
+    call(repo, "approve", name, "--because", "ours", "--for", "2d")
+    after = call(repo, "status", name, "--json").json["submission"]["approval"]
+
+    assert before is None
+    assert (f"Test Person <{ME}>", "ours", [".mcp.json"], None) == tuple(
+        after[key] for key in ("by", "why", "paths", "problem")
+    )
+    assert after["when"] < after["until"]
+    assert ", until 2" in call(repo, "status", name).out
