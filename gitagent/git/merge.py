@@ -10,10 +10,9 @@ prints through stdio, which flushes before it waits for input when both ends are
 terminal; a C library that does not is found out, and each merge is a process then.
 """
 
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +24,7 @@ from gitagent.git import codec, scratch
 from gitagent.git.attributes import Attributes, attribute_files, lay_out
 from gitagent.git.command import TIMED_OUT, clean_environment, git_argv
 from gitagent.git.identity import OWN
+from gitagent.git.merge_answer import answer, conflict_paths
 from gitagent.git.objects import Objects
 from gitagent.git.refs import DURABLE
 from gitagent.git.repository import Repository
@@ -138,10 +138,10 @@ class Merger:
     @property
     def _git_dir(self) -> Path:
         if self._place is None:
-            self._place = Path(tempfile.mkdtemp(prefix="gitagent-merge-"))
-            git_dir = self._place / "git"
-            self._env = scratch.make(self._repo, git_dir) | scratch.lend(git_dir)
-            self._env["GIT_WORK_TREE"] = "."
+            place = Path(tempfile.mkdtemp(prefix="gitagent-merge-"))
+            env = scratch.make(self._repo, place / "git") | scratch.lend(place / "git")
+            self._env = env | {"GIT_WORK_TREE": "."}
+            self._place = place
         return self._place / "git"
 
     def _tree(self, treeish: str) -> str:
@@ -206,7 +206,7 @@ class Merger:
             if talker is None:
                 return None
             self._left -= 1
-            return _answer(talker, sides, TIMEOUT_S)
+            return answer(talker, sides, TIMEOUT_S)
         except EOFError:
             self._hang_up()
             self._lives -= 1
@@ -237,7 +237,7 @@ class Merger:
             return None
         self._left = MERGES
         try:
-            _answer(self._talker, (commit, commit), PROBE_S)
+            answer(self._talker, (commit, commit), PROBE_S)
         except TimeoutError:
             self._hang_up()
             _mute = True
@@ -273,54 +273,3 @@ class Merger:
         if self._talker is not None:
             self._talker.close()
             self._talker = None
-
-
-def _answer(talker: Talker, sides: tuple[str, str], timeout: float) -> list[str]:
-    """Return the fields of one answer of ``merge-tree --stdin``."""
-    talker.write(f"{sides[0]} {sides[1]}\n".encode(), timeout)
-    return list(_fields(talker, timeout))
-
-
-def _fields(talker: Talker, timeout: float) -> Iterator[str]:
-    def read() -> str:
-        data = talker.read_until(b"\0", timeout)
-        return data[:-1].decode(errors="surrogateescape")
-
-    clean, tree = read(), read()
-    if clean not in {"0", "1"} or not is_oid(tree):
-        raise EOFError(talker.complaint())
-    yield from (clean, tree)
-    while path := read():
-        yield path
-    if clean == "1":
-        return
-    yield ""
-    while count := read():
-        yield count
-        if not count.isdigit():  # advice about submodules, which stands at the end
-            return
-        for _ in range(int(count) + 2):
-            yield read()
-
-
-def conflict_paths(fields: list[str], sides: tuple[str, str]) -> tuple[str, ...]:
-    """Return the conflicting paths of a ``merge-tree -z --name-only`` after its tree.
-
-    Some conflicts are told in a message only. A path that git had to invent, such as
-    ``a~<commit>`` for a file where the other side has a folder, is given as ``a``.
-    """
-    end = fields.index("") if "" in fields else len(fields)
-    paths = fields[:end] or _told(fields[end + 1 :])
-    invented = re.compile(rf"~(?:{'|'.join(sides)})(?:_\d+)?\Z")
-    return tuple(sorted({invented.sub("", path) for path in paths}))
-
-
-def _told(fields: list[str]) -> list[str]:
-    """Return the paths of the messages, each: count, paths, kind, text."""
-    paths: list[str] = []
-    while fields and fields[0].isdigit():
-        count = int(fields[0])
-        if "CONFLICT" in fields[count + 1]:
-            paths += fields[1 : count + 1]
-        fields = fields[count + 3 :]
-    return paths

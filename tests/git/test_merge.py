@@ -5,7 +5,8 @@ import os
 import pytest
 
 from gitagent.errors import GitError
-from gitagent.git.merge import MergeResult, conflict_paths, merge
+from gitagent.git.merge import MergeResult, merge
+from gitagent.git.merge_answer import conflict_paths
 from gitagent.git.repository import discover
 from tests.support.repos import Repo
 
