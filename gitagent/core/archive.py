@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gitagent.core.action import Archive
-from gitagent.core.layout import SUBMISSIONS, TASK_RECORDS
+from gitagent.core.layout import APPROVALS, SUBMISSIONS, TASK_RECORDS
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Push
 
@@ -40,6 +40,9 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
         ):
             ref = SUBMISSIONS + submission.id
             old.setdefault(submission.since[:7], []).append((ref, submission.oid))
+            if approval := snapshot.approvals.get(submission.id):
+                word = (APPROVALS + submission.id, approval.oid)
+                old[submission.since[:7]].append(word)
     for month, refs in sorted(old.items()):
         yield Archive(month, tuple(refs[:_BATCH]))
 
