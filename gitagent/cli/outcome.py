@@ -2,6 +2,7 @@
 
 from gitagent.cli import say
 from gitagent.core.submission import Submission, SubmissionState
+from gitagent.daemon.lineup import RunNow
 from gitagent.daemon.news import Alone, Began, Ended, Judged, News, Place, Standing
 from gitagent.files import clean
 
@@ -16,21 +17,26 @@ def tell(news: News) -> None:
             say.note(f"{name} has position {position} of {of}{after}")
         case Began(name, run):
             again = " once more" if run.run > 1 else ""
-            others = [each for each in run.submissions if each != name]
-            along = f", together with {', '.join(others)}" if others else ""
-            say.note(f"{name}: check {run.check} runs{again}{along}")
+            say.note(f"{name}: check {run.check} runs{again}{_along(name, run)}")
         case Ended(name, run, None):
-            say.note(f"{name}: check {run.check} was stopped")
+            say.note(f"{name}: check {run.check} was stopped{_along(name, run)}")
         case Ended(name, run, receipt):
             assert receipt is not None  # noqa: S101 - the case before
             code = f" (exit {receipt.exit_code})" if receipt.exit_code else ""
             took = say.seconds(receipt.seconds)
-            say.note(f"{name}: check {run.check} {receipt.result} in {took}{code}")
+            how = f"{receipt.result} in {took}{code}{_along(name, run)}"
+            say.note(f"{name}: check {run.check} {how}")
         case Judged(name, line):
             took = f" in {say.seconds(line.seconds)}" if line.seconds else ""
             say.note(f"{name}: check {line.name} {line.state}{took}")
         case Alone():
             say.note("no daemon runs, so this waits for one: gitagent up --detach")
+
+
+def _along(name: str, run: RunNow) -> str:
+    """Return with which others a run judges a submission, and its no is not final."""
+    others = [each for each in run.submissions if each != name]
+    return f", together with {', '.join(others)}" if others else ""
 
 
 def _stands(submission: Submission) -> None:

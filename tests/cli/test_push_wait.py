@@ -1,5 +1,7 @@
 """git push -o wait: what its pusher sees of a real daemon's work, and how it ends."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +72,7 @@ def pushing(mine: Repo, *options: str, until: str):
         cwd=mine.path,
         stderr=subprocess.PIPE,
         text=True,
+        process_group=0,
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -165,6 +168,19 @@ def test_a_pusher_that_goes_away_leaves_the_submission_and_no_process(hub, mine)
         wait_for(lambda: not hooks_in(hub), timeout=30, what=lambda: str(hooks_in(hub)))
 
     assert "b" in hub.paths("refs/heads/main")
+
+
+def test_interrupting_the_push_leaves_the_submission(hub, mine):
+    tip = mine.commit({"b": "b", "slow": "2"})
+    with daemon(hub) as there:
+        with pushing(mine, "wait", until="check tests runs") as process:
+            os.killpg(process.pid, signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        there.wait_submission(submission_id(tip), "landed")
+
+    assert process.returncode != 0
+    assert "Traceback" not in said
+    assert [] == hooks_in(hub)
 
 
 def hooks_in(hub: Repo) -> list[str]:
