@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "submit": "Hand a branch to the lander and print the submission's id.",
     "land": "Hand a branch to the lander and stay until the outcome.",
     "approve": "Approve what a submission does to protected paths.",
+    "rollback": "Take a landing back, through the lander.",
     "log": "List the landings, newest first.",
     "logs": "Show the output of a task's attempt or of a submission's checks.",
     "hooks": "Install or uninstall the Git hooks of a hub.",
