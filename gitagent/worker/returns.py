@@ -23,7 +23,7 @@ _COMMANDS = 10
 FORM = """\
 {"status": "done",       // or "nothing" (there was nothing to do), or "blocked"
  "summary": "what was done, in a sentence or two; if blocked, what is missing",
- "divergence": "what differs from what was asked, or None",
+ "divergence": "what differs from what was asked, each path by name, or None",
  "evidence": ["one line for each thing that was asked: how it is known to be met"],
  "commands": ["commands that pass now; they are run again on the merged result"],
  "risks": ["what a reviewer should look at"]}"""
