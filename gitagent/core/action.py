@@ -62,17 +62,20 @@ class WriteSubmission:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Make the candidate of a submission on the current target."""
+    """Make the candidates of these lines, each with all that it begins with.
 
-    submission: Submission
+    Each line is merged onto the target commit ``base``; an empty one is that alone.
+    """
+
     base: str
+    lines: tuple[tuple[Submission, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
     """Run one check on one candidate."""
 
-    submission: str
+    submissions: tuple[str, ...]  # in the candidate, in order
     candidate: Candidate
     check: Check
     key: str
@@ -81,19 +84,33 @@ class StartRun:
 
 @dataclass(frozen=True, slots=True)
 class StopRuns:
-    """Stop the runs of a submission; a stopped run leaves no receipt."""
+    """Stop runs by key and number; a stopped run leaves no receipt."""
 
-    submission: str
-    wanted: frozenset[str] = frozenset()  # keys of the runs that go on
+    runs: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class LandStep:
+    """One submission of a landing."""
+
+    submission: Submission  # with the verdicts of its checks
+    candidate: Candidate  # that it is the last step of
+    record: TaskRecord | None  # of the task whose file moves to done/
+    checked: str  # product tree whose receipts vouch for it
 
 
 @dataclass(frozen=True, slots=True)
 class Land:
-    """Build the landing commit, record it, and advance the target."""
+    """Build one landing commit a step, record them, and advance the target once."""
+
+    steps: tuple[LandStep, ...]  # candidates on one base, each one tip more
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """See whether what was in the way of a submission still is."""
 
     submission: Submission
-    candidate: Candidate
-    record: TaskRecord | None  # of the task whose file moves to done/
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +154,7 @@ Action = (
     | StartRun
     | StopRuns
     | Land
+    | Look
     | DropRef
     | MoveDone
     | PushTarget

@@ -1,11 +1,14 @@
-"""A candidate: one submission merged onto one base, as facts.
+"""A candidate: the target with submissions merged onto it one after another, as facts.
 
 Made by the lander from Git, judged here and in ``policy``; never stored, since the
-same base, tip and merge engine always give the same candidate.
+same base, tips and merge engine always give the same candidate.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from gitagent.core.settings import Settings
 
 
 class Change(StrEnum):
@@ -28,18 +31,55 @@ class PathChange:
     new_blob: str = ""  # empty if deleted
 
 
+Key = tuple[str, tuple[str, ...]]  # target commit, tips merged on top of it in order
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What merging ``tip`` onto ``base`` gives."""
+    """What merging ``tips`` onto ``base`` gives; the facts are about the last step.
+
+    Without tips it is the bare target.
+    """
 
     base: str  # target commit
-    tip: str  # submitted commit
-    contained: bool = False  # tip is an ancestor of base: nothing to land
-    tree: str = ""  # merged tree; empty on conflict
-    product: str = ""  # its product tree; empty on conflict
+    tips: tuple[str, ...]  # submitted commits, in order
+    submission: str = ""  # id of the last one
+    contained: bool = False  # its tip is part of what is below: nothing to land
+    product: str = ""  # product tree; empty on conflict
     conflicts: tuple[str, ...] = ()  # paths; not empty means conflict
     fault: str = ""  # a sentence: there is something that no checkout can hold
-    changes: tuple[PathChange, ...] = ()  # base tree to merged tree
-    task_blob: str | None = None  # the task's file in base; None: none, or no task
+    final: bool = False  # the conflict is one with the bare target
+    changes: tuple[PathChange, ...] = ()  # what the last step does to the tree
     colliding: tuple[str, ...] = ()  # new paths equal to others after casefold and NFC
-    commit: str = ""  # commit of the product tree with parents base and tip
+    weakened: tuple[tuple[str, str], ...] = ()  # (test, how it judges less than before)
+    settings: Settings | None = None  # what the step makes of them; None: unchanged
+    commit: str = ""  # of the product tree, with base and tips as parents; "": not made
+
+    @property
+    def key(self) -> Key:
+        """What the candidate is made of."""
+        return self.base, self.tips
+
+    @property
+    def tip(self) -> str:
+        """The commit that the last step merges; empty for the bare target."""
+        return self.tips[-1] if self.tips else ""
+
+
+def carried(
+    candidates: Iterable[Candidate], base: str, tips: tuple[str, ...], new: str
+) -> dict[Key, Candidate]:
+    """Return what stays true when the target goes from ``base`` to ``new``.
+
+    ``new`` has the product of ``base`` with ``tips`` merged onto it, and whatever else
+    it brought is in record folders. So candidates that begin with those tips are what
+    they were, without them.
+    """
+    count = len(tips)
+    return {
+        (new, each.tips[count:]): replace(
+            each, base=new, tips=each.tips[count:], commit=""
+        )
+        for each in candidates
+        if each.base == base and each.tips[:count] == tips
+    }

@@ -1,12 +1,13 @@
 """What the receipts of a candidate say: which checks lack a run, which say no."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gitagent.core.action import StartRun
 from gitagent.core.candidate import Candidate
 from gitagent.core.glob import named
 from gitagent.core.receipt import Receipt, Result, Verdict, check_key, verdict
+from gitagent.core.search import Fact
 from gitagent.core.settings import Check, Settings
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
@@ -52,26 +53,50 @@ class Failure:
 
 
 def all_checks(
-    settings: Settings, submission: Submission, task: TaskFile | None
+    settings: Settings,
+    members: Iterable[tuple[Submission, TaskFile | None]],
+    changed: Settings | None = None,
 ) -> tuple[Check, ...]:
-    """Return the target's checks, then what the task accepts and the worker claims."""
-    last = max((check.group for check in settings.check), default=0) + 1
+    """Return the checks of a candidate with these members, in order.
+
+    The target's own come first, then those that ``changed`` settings would have, then
+    what tasks accept and workers claim.
+    """
+    found = list(target_checks(settings))
+    for check in target_checks(changed) if changed else ():
+        if check not in found:
+            taken = any(check.name == each.name for each in found)
+            name = f"{check.name}-as-changed" if taken else check.name
+            found.append(replace(check, name=name))
+    last = max((check.group for check in found), default=0) + 1
+    own = (check for each in members for check in own_checks(*each))
+    return tuple(dict.fromkeys((*found, *(replace(each, group=last) for each in own))))
+
+
+def target_checks(settings: Settings) -> tuple[Check, ...]:
+    """Return the checks of the settings in the order of their groups."""
+    return tuple(sorted(settings.check, key=_group))
+
+
+def own_checks(submission: Submission, task: TaskFile | None) -> tuple[Check, ...]:
+    """Return what must pass because of one submission alone, in no group."""
     accept = task.accept if task else ()
     extra = [
         *((f"accept-{i}", run) for i, run in enumerate(accept, 1)),
         *((f"claim-{i}", run) for i, run in enumerate(submission.commands, 1)),
     ]
-    return (
-        *sorted(settings.check, key=lambda check: check.group),
-        *(Check(name=name, run=run, group=last) for name, run in extra),
-    )
+    return tuple(Check(name=name, run=run) for name, run in extra)
+
+
+def _group(check: Check) -> int:
+    return check.group
 
 
 def judge(
     checks: tuple[Check, ...], candidate: Candidate, snapshot: Snapshot
 ) -> tuple[Judged, ...]:
     """Match each check with the receipts that may stand for it."""
-    parents = (candidate.base, candidate.tip)
+    parents = (candidate.base, *candidate.tips)
     environment = snapshot.machine.environment
     return tuple(
         Judged(
@@ -84,38 +109,51 @@ def judge(
     )
 
 
-def missing_runs(
-    submission: Submission,
-    candidate: Candidate,
-    judged: tuple[Judged, ...],
-    failed: tuple[Failure, ...],
-) -> Iterator[StartRun]:
-    """Yield the runs that the first group which does not pass still lacks."""
+def fact(judged: tuple[Judged, ...], failed: tuple[Failure, ...]) -> Fact:
+    """Return what the search may know of a candidate that was judged so."""
+    running = any(j.running for j in judged)
+    if failed and not running and not wanted_runs(judged, failed):
+        return Fact.FAILED
+    if failed or any(j.verdict is Verdict.AGAIN for j in judged):
+        return Fact.AGAIN if running else Fact.RED
+    if all(j.green for j in judged):
+        return Fact.GREEN
+    return Fact.RUNNING if running else Fact.UNKNOWN
+
+
+def wanted_runs(
+    judged: tuple[Judged, ...], failed: tuple[Failure, ...]
+) -> tuple[tuple[Judged, int], ...]:
+    """Return the runs, with their numbers, that the first group not passed yet lacks.
+
+    All members of a group settle, whatever the others say.
+    """
     no = {failure.judged.key for failure in failed}
     for group in sorted({j.check.group for j in judged}):
         members = [j for j in judged if j.check.group == group]
-        for j in members:
-            run = _RUN.get(j.verdict)
-            if run and not j.running:
-                yield StartRun(submission.id, candidate, j.check, j.key, run)
         if not all(j.green and j.key not in no for j in members):
-            return
+            runs = ((j, _RUN.get(j.verdict)) for j in members if not j.running)
+            return tuple((j, run) for j, run in runs if run)
+    return ()
 
 
 def failures(
-    judged: tuple[Judged, ...], settings: Settings, snapshot: Snapshot
+    judged: tuple[Judged, ...], settings: Settings, flaky: Mapping[str, int]
 ) -> tuple[Failure, ...]:
-    """Return every check that says no, not only the first."""
+    """Return every check that says no, not only the first.
+
+    ``flaky`` counts the newest landings in which a check was flaky, by name.
+    """
     found = []
     for j in judged:
         if j.verdict is Verdict.FAILED:
             found.append(Failure(j, _why(j)))
         elif j.verdict is Verdict.FLAKY:
-            flaky = _flaky(j.check.name, snapshot)
-            if flaky >= settings.lander.flaky_budget:
+            count = flaky.get(j.check.name, 0)
+            if count >= settings.lander.flaky_budget:
                 why = (
                     f"Check {j.check.name} passed only at the second try, and did so "
-                    f"in {flaky} of the last {FLAKY_WINDOW} landings: its flaky budget "
+                    f"in {count} of the last {FLAKY_WINDOW} landings: its flaky budget "
                     "is used up."
                 )
                 found.append(Failure(j, why))
@@ -136,30 +174,37 @@ def _why(judged: Judged) -> str:
             return f"Check {check.name} failed twice (exit {last.exit_code})."
 
 
-def _flaky(name: str, snapshot: Snapshot) -> int:
-    """Count the newest landings in which a check was flaky."""
-    settled = sorted(
-        (s for s in snapshot.submissions.values() if s.state is SubmissionState.LANDED),
-        key=lambda s: s.since,
+def flaky_counts(submissions: Iterable[Submission]) -> Counter[str]:
+    """Count by check in how many of the newest landings it was flaky.
+
+    Submissions that landed together had one run, which counts once.
+    """
+    landed = sorted(
+        (s for s in submissions if s.state is SubmissionState.LANDED),
+        key=lambda s: (s.since, s.created, s.id),
     )
-    return sum(
-        any(line.name == name and line.state == "flaky" for line in s.checks)
-        for s in settled[-FLAKY_WINDOW:]
-    )
+    flaky = {
+        (line.name, line.receipt or each.id)
+        for each in landed[-FLAKY_WINDOW:]
+        for line in each.checks
+        if line.state == "flaky"
+    }
+    return Counter(name for name, _ in flaky)
 
 
 def lines(
-    judged: tuple[Judged, ...], starting: tuple[StartRun, ...] = ()
+    judged: Iterable[Judged], others: Iterable[Check] = ()
 ) -> tuple[CheckLine, ...]:
-    """Return the checks as people see them, ``starting`` counted as running."""
-    keys = {run.key for run in starting}
-    return tuple(_line(j, running=j.running or j.key in keys) for j in judged)
-
-
-def _line(judged: Judged, *, running: bool) -> CheckLine:
-    line = CheckLine(
-        judged.check.name, "running" if running else _SHOWN[judged.verdict]
+    """Return the checks as people see them, without those that concern ``others``."""
+    left_out = {(check.name, check.run) for check in others}
+    return tuple(
+        _line(j) for j in judged if (j.check.name, j.check.run) not in left_out
     )
+
+
+def _line(judged: Judged) -> CheckLine:
+    state = "running" if judged.running else _SHOWN[judged.verdict]
+    line = CheckLine(judged.check.name, state)
     if not judged.receipts:
         return line
     last = judged.receipts[-1]

@@ -4,7 +4,7 @@ That is settings that cannot be used, that ask for what this release has not, or
 have no check; and a machine that can run none.
 """
 
-from gitagent.core.settings import LanderMode, Strategy
+from gitagent.core.settings import Strategy
 from gitagent.core.snapshot import Snapshot
 
 
@@ -22,11 +22,6 @@ def pause(snapshot: Snapshot) -> str | None:
         return (
             "Nothing lands: this release has no strategy "
             f'"{settings.lander.strategy}"; set lander.strategy = "merge".'
-        )
-    if settings.lander.mode is not LanderMode.BATCH and settings.lander.window > 1:
-        return (
-            'Nothing lands: this release has no window in mode "chain"; set '
-            "lander.window = 1."
         )
     if settings.lander.signing_key:
         return "Nothing lands: this release does not sign; empty lander.signing_key."

@@ -57,7 +57,7 @@ def plan_batch(order: Set, fact: Facts, slots: int, rates: Rates) -> Plan:
     land = next((k for k in range(len(order), 0, -1) if _is_green(order[:k], fact)), 0)
     run: list[Set] = []
     _Search(fact, rates, slots).fill(order[:land], order[land:], slots, run)
-    return Plan(land, _fails(order[:1], fact), tuple(run))
+    return Plan(land, not land and _fails(order[:1], fact), tuple(run))
 
 
 def plan_chain(order: Set, fact: Facts, window: int) -> Plan:
@@ -81,7 +81,7 @@ def plan_chain(order: Set, fact: Facts, window: int) -> Plan:
                 break
         elif not run and path == order[: len(path)]:
             land = len(path)
-    return Plan(land, _fails(order[:1], fact), tuple(run))
+    return Plan(land, not land and _fails(order[:1], fact), tuple(run))
 
 
 def reach(slots: int, failure: float) -> int:

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitagent.core.agent import Agent
-from gitagent.core.candidate import Candidate
+from gitagent.core.approval import Approval
+from gitagent.core.candidate import Candidate, Key
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
+from gitagent.core.switch import RUNNING, Switch
 from gitagent.core.task import Attempt, Refusal, TaskFile, TaskRecord
 
 
@@ -66,17 +68,18 @@ class Live:
     stopping: frozenset[str] = frozenset()  # of these, the ones told to stop
     pids: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # pid, ticks
     ended: tuple[AttemptEnd, ...] = ()  # not yet accounted for
-    runs: Mapping[tuple[str, int], str] = field(
-        default_factory=dict
-    )  # (check key, run) under way: submission
+    runs: frozenset[tuple[str, int]] = frozenset()  # (check key, run) under way
     halting: frozenset[tuple[str, int]] = frozenset()  # of these, told to stop
-    candidates: Mapping[str, Candidate] = field(default_factory=dict)  # by submission
+    candidates: Mapping[Key, Candidate] = field(default_factory=dict)
+    preparing: bool = False  # candidates are being made
     waits: Mapping[str, float] = field(default_factory=dict)  # key: not before
     held: Mapping[str, str] = field(
         default_factory=dict
     )  # submission: what is in the way
+    troubles: Mapping[str, str] = field(default_factory=dict)  # check key: no run yet
     pushed: frozenset[str] = frozenset()  # landings that reached the remote
     push_error: str = ""  # why the newest push failed; empty if it did not
+    remote: str | None = None  # commit of the remote that the target lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Machine:
     environment: str = ""  # digest of what a check's result may depend on
     full: str | None = None  # why nothing can be started for want of disk space
     boot: str = ""
+    cores: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +112,7 @@ class Snapshot:
     )  # open submission: others whose tips it holds and the target does not
     landed: frozenset[str] = frozenset()  # open submissions whose commit is on target
     receipts: Mapping[str, tuple[Receipt, ...]] = field(default_factory=dict)  # by key
+    approvals: Mapping[str, Approval] = field(default_factory=dict)  # by submission
+    switch: Switch = RUNNING
     live: Live = field(default_factory=Live)
     machine: Machine = field(default_factory=Machine)

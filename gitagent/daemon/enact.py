@@ -14,6 +14,7 @@ from gitagent.core.action import (
     Archive,
     DropRef,
     Land,
+    Look,
     MoveDone,
     Prepare,
     PushTarget,
@@ -32,9 +33,18 @@ from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import archive, crash, notify, tasks
-from gitagent.daemon.live import Live, PushEnd, Report, Run, RunEnd, Started
+from gitagent.daemon.live import (
+    Live,
+    Prepared,
+    PushEnd,
+    Report,
+    Run,
+    RunEnd,
+    Started,
+)
 from gitagent.errors import Busy, GitagentError, LostRace
 from gitagent.git import push, worktree
+from gitagent.git.advance import look
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
@@ -45,6 +55,7 @@ from gitagent.host.failpoint import failpoint
 from gitagent.host.log import log
 from gitagent.host.process import Cancel
 from gitagent.lander import land, prepare, run, submit
+from gitagent.lander.tasks import Held
 from gitagent.worker import attempt as worker
 from gitagent.worker import claim
 from gitagent.worker.attempt import Order, Stop
@@ -85,18 +96,17 @@ class Enactor:
                 self._submit(submission, objects)
             case WriteSubmission():
                 self._write_submission(action, snapshot)
-            case Prepare(submission, base):
-                self.live.candidates[submission.id] = prepare.prepare(
-                    self.repo, objects, submission, base
-                )
+            case Prepare():
+                self._prepare(action)
             case StartRun():
                 self._run(action, snapshot)
-            case StopRuns(submission_id, wanted):
-                for (key, _), live_run in self.live.runs.items():
-                    if live_run.submission == submission_id and key not in wanted:
-                        live_run.cancel.set()
+            case StopRuns(runs):
+                for key in runs:
+                    self.live.runs[key].cancel.set()
             case Land():
                 self._land(action, snapshot, objects, now)
+            case Look(submission):
+                self._look(submission, snapshot)
             case DropRef(ref, tip):
                 self._drop(ref, tip)
             case MoveDone(record):
@@ -194,18 +204,49 @@ class Enactor:
         if new.state is not SubmissionState.CHECKING:
             log(new.id, action.message)
         if new.settled:
-            self.live.candidates.pop(new.id, None)
-            submit.unpin(self.repo, new)
+            self.live.held.pop(new.id, None)
+            self.live.races.pop(new.id, None)
             failpoint("outcome-recorded")
             if snapshot.settings:
                 notify.tell(snapshot.settings.notify, new.id, new.state, new.reason)
 
+    def _prepare(self, action: Prepare) -> None:
+        """Make candidates in a thread; they are reported line by line."""
+        known = dict(self.live.candidates)
+        self.live.preparing = True
+
+        def work() -> Report:
+            try:
+                with self.repo.objects() as objects:
+                    for line in action.lines:
+                        made = prepare.prepare(
+                            self.repo, objects, action.base, [line], known
+                        )
+                        found = tuple(made)
+                        known.update((each.key, each) for each in found)
+                        self.live.report(Prepared(found))
+            except prepare.Stuck as stuck:
+                error = stuck.error.line()
+                return Prepared((), done=True, error=error, submission=stuck.submission)
+            except GitagentError as error:
+                return Prepared((), done=True, error=error.line())
+            except Exception as error:  # noqa: BLE001 - told, with the place of the log
+                return Prepared((), done=True, error=self._crash(error))
+            return Prepared((), done=True)
+
+        self.live.start("prepare", work)
+
     def _run(self, action: StartRun, snapshot: Snapshot) -> None:
         key, cancel = (action.key, action.run), Cancel()
         self.live.runs[key] = Run(
-            action.submission, action.check.name, monotonic(), cancel
+            action.submissions,
+            action.candidate,
+            action.check.name,
+            monotonic(),
+            cancel,
         )
-        log(action.submission, f"check {action.check.name} runs: {action.check.run}")
+        names = ", ".join(action.submissions) or snapshot.target.ref
+        log(names, f"check {action.check.name} runs: {action.check.run}")
         work = partial(self._check, action, snapshot, cancel)
         self.live.start(f"check {action.check.name}", work)
 
@@ -213,6 +254,10 @@ class Enactor:
         assert snapshot.settings is not None  # noqa: S101 - no run is planned without
         key = (action.key, action.run)
         try:
+            with self.repo.objects() as objects:
+                pinned = prepare.pin(self.repo, objects, action.candidate)
+            self.live.pins[pinned.commit] = pinned
+            action = replace(action, candidate=pinned)
             ended = run.run_check(
                 self.repo,
                 self.engine,
@@ -231,34 +276,45 @@ class Enactor:
     def _land(
         self, action: Land, snapshot: Snapshot, objects: Objects, now: Moment
     ) -> None:
-        submission = action.submission
+        steps, live = action.steps, self.live
+        first = steps[0].submission.id
         assert snapshot.settings is not None  # noqa: S101 - nothing lands without
         try:
-            result = land.land(
-                self.repo,
-                objects,
-                submission,
-                action.candidate,
-                action.record,
-                snapshot.settings,
-                now,
-            )
+            result = land.land(self.repo, objects, steps, snapshot.settings, now)
         except Busy as busy:
-            result = land.Held(busy.line())
+            result = land.Obstructed(busy.line(), (first,))
         except LostRace:
-            races = self.live.races.get(submission.id, 0) + 1
-            self.live.races[submission.id] = races
+            live.candidates.clear()
+            races = live.races.get(first, 0) + 1
+            live.races[first] = races
             if races % RACES == 0:
                 reason = f"The target moved {races} times under it; it goes on shortly."
-                self.live.held[submission.id] = reason
-                self.live.wait(f"land {submission.id}", RACE_S)
+                live.held[first] = reason
+                live.wait(f"land {first}", RACE_S)
             raise
-        if isinstance(result, land.Held):
-            self.live.held[submission.id] = result.reason
-            self.live.wait(f"land {submission.id}", HELD_S)
+        if isinstance(result, land.Obstructed):
+            for each in result.submissions:
+                live.held[each] = result.reason
+                live.wait(f"land {each}", HELD_S)
             return
-        self.live.held.pop(submission.id, None)
-        self.live.races.pop(submission.id, None)
+        live.races.pop(first, None)
+        newest = steps[-1].candidate
+        live.carry(newest.base, newest.tips, result.commit)
+
+    def _look(self, submission: Submission, snapshot: Snapshot) -> None:
+        """Let a held submission come back once nothing is in its way."""
+        live, commit = self.live, submission.commit
+        try:
+            blocked = commit and look(self.repo, snapshot.target.ref, commit)
+        except Busy as busy:
+            live.held[submission.id] = busy.line()
+            live.wait(f"land {submission.id}", HELD_S)
+            return
+        if blocked:
+            live.held[submission.id] = blocked.reason
+            live.wait(f"land {submission.id}", HELD_S)
+        else:
+            live.held.pop(submission.id, None)
 
     def _move_done(
         self, record: TaskRecord, snapshot: Snapshot, objects: Objects, now: Moment
@@ -267,8 +323,8 @@ class Enactor:
         try:
             result = land.move_done(self.repo, objects, record, snapshot.settings, now)
         except Busy as busy:
-            result = land.Held(busy.line())
-        if isinstance(result, land.Held):
+            result = Held(busy.line())
+        if isinstance(result, Held):
             self.live.wait(f"done {record.id}", HELD_S)
             log(record.id, f"its file stays where it is: {result.reason}")
 

@@ -51,10 +51,9 @@ def present(live: "Live", snapshot: "Snapshot | None") -> Lineup:
     now = monotonic()
     runs = []
     for (key, number), run in tuple(live.runs.items()):
-        candidate = live.candidates.get(run.submission)
-        product = (candidate.product if candidate else None) or ""
         since = round(now - run.since, 3)
-        runs.append(RunNow((run.submission,), run.check, number, since, key, product))
+        product = run.candidate.product
+        runs.append(RunNow(run.submissions, run.check, number, since, key, product))
     waiting = in_order(snapshot.submissions.values()) if snapshot else ()
     return Lineup(tuple(each.id for each in waiting), tuple(runs))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from gitagent.core import snapshot
-from gitagent.core.candidate import Candidate
+from gitagent.core.candidate import Candidate, Key, carried
 from gitagent.core.receipt import Receipt
 from gitagent.core.snapshot import AttemptEnd
 from gitagent.core.task import Outcome
@@ -46,14 +46,25 @@ class PushEnd:
     error: str  # empty: the remote has them
 
 
-Report = AttemptEnd | RunEnd | Started | PushEnd
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Candidates that were made; ``done``: it was the end of what was asked for."""
+
+    candidates: tuple[Candidate, ...]
+    done: bool = False
+    error: str = ""  # why it ended early; empty if it did not
+    submission: str = ""  # the one that it is about
+
+
+Report = AttemptEnd | RunEnd | Started | PushEnd | Prepared
 
 
 @dataclass(slots=True)
 class Run:
     """One check run under way."""
 
-    submission: str
+    submissions: tuple[str, ...]  # in the candidate, in order
+    candidate: Candidate
     check: str
     since: float  # monotonic
     cancel: Cancel = field(default_factory=Cancel)
@@ -69,7 +80,10 @@ class Live:
         self.pids: dict[str, tuple[int, int]] = {}
         self.ended: dict[str, AttemptEnd] = {}
         self.runs: dict[tuple[str, int], Run] = {}
-        self.candidates: dict[str, Candidate] = {}
+        self.candidates: dict[Key, Candidate] = {}
+        self.preparing = False
+        self.pins: dict[str, Candidate] = {}  # by commit
+        self.troubles: dict[str, str] = {}  # check key: why it cannot be run
         self.waits: dict[str, float] = {}
         self.held: dict[str, str] = {}
         self.races: dict[str, int] = {}
@@ -88,13 +102,15 @@ class Live:
             ),
             pids=dict(self.pids),
             ended=tuple(self.ended.values()),
-            runs={key: run.submission for key, run in self.runs.items()},
+            runs=frozenset(self.runs),
             halting=frozenset(
                 key for key, run in self.runs.items() if run.cancel.is_set()
             ),
             candidates=dict(self.candidates),
+            preparing=self.preparing,
             waits=dict(self.waits),
             held=dict(self.held),
+            troubles=dict(self.troubles),
             pushed=self.pushed,
             push_error=self.push_error,
         )
@@ -130,6 +146,11 @@ class Live:
         for book in (self.attempts, self.since, self.pids, self.ended):
             book.pop(task, None)
 
+    def carry(self, base: str, tips: tuple[str, ...], new: str) -> None:
+        """Keep the candidates on ``base`` that begin with ``tips`` for ``new``."""
+        known = self.candidates.values()
+        self.candidates = carried(known, base, tips, new)
+
     def stop_all(self) -> None:
         """Tell every worker and every check to end, because the daemon does."""
         for stop in self.attempts.values():
@@ -141,7 +162,7 @@ class Live:
     @property
     def busy(self) -> bool:
         """Whether anything runs or waits to be accounted for."""
-        return bool(self.attempts or self.runs or self.pushing)
+        return bool(self.attempts or self.runs or self.pushing or self.preparing)
 
     def wait(self, key: str, seconds: float) -> None:
         """Let nothing be tried under ``key`` for some seconds."""

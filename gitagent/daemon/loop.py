@@ -4,6 +4,7 @@ Events only wake the loop. What it knows it reads anew each turn, so an event th
 missed, doubled or late does no harm, and a restart is the same loop.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from gitagent.core.action import (
     Action,
     DropRef,
     Land,
+    Look,
     MoveDone,
     Prepare,
     PushTarget,
@@ -26,18 +28,20 @@ from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.snapshot import AttemptEnd, Machine, Moment, Snapshot
 from gitagent.daemon import crash
 from gitagent.daemon.enact import Enactor
-from gitagent.daemon.live import Live, PushEnd, RunEnd, Started
+from gitagent.daemon.live import Live, Prepared, PushEnd, RunEnd, Started
 from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
 from gitagent.errors import GitagentError, LostRace
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
+from gitagent.git.tree import product_tree
 from gitagent.host import boot, clock, place, sandbox
 from gitagent.host.engine import LocalEngine
 from gitagent.host.log import log
 from gitagent.lander import receipts
 from gitagent.lander.environment import environment
+from gitagent.lander.prepare import unpin
 
 POLL_S = 5.0  # a missed event costs at most this; the audit promises 5 s
 ERROR_S = 10.0  # first pause after an effect that failed, such as on a full disk
@@ -46,6 +50,7 @@ LOW_DISK = 256 * 1024 * 1024  # bytes without which nothing is started or landed
 # No figure that changes: each other reason is one more record on that disk.
 _FULL = f"The disk is nearly full, below {LOW_DISK >> 20} MiB at {{}}; make room."
 ARCHIVE_S = 3600.0
+CORES = len(os.sched_getaffinity(0))
 PUSH_S = (2.0, 60.0)  # first and longest pause before a push is tried again
 SPIN = 50  # turns in a row that did something, before something must be wrong
 
@@ -109,11 +114,11 @@ class Loop:
     def _turn(self, objects: Objects) -> bool:
         heard = self._hear(objects)
         now = moment()
+        self._follow(objects)
         snapshot = self.reader.read(objects, self.live.view(), self._machine)
         self.snapshot = snapshot
         self._problem = ""
-        for gone in set(self.live.candidates) - set(snapshot.submissions):
-            del self.live.candidates[gone]
+        self._let_go()
         acted = False
         for action in self._decide(snapshot, now):
             try:
@@ -155,8 +160,11 @@ class Loop:
                 line = crash.report(error, lambda: self.repo)
         if self._failed[key] == 1:
             log("gitagent", f"{key}: {line}")
-        if isinstance(action, Land | Prepare):
-            self.live.held[action.submission.id] = line
+        if isinstance(action, Land):
+            for step in action.steps:
+                self.live.held[step.submission.id] = line
+                self.live.wait(f"land {step.submission.id}", self._pause(key))
+            self.live.candidates.clear()
         self.live.wait(key, self._pause(key))
 
     def _pause(self, key: str) -> float:
@@ -176,6 +184,8 @@ class Loop:
                     self._judged(objects, report)
                 case PushEnd(submissions, error):
                     self._pushed(submissions, error)
+                case Prepared():
+                    self._prepared(report)
         return bool(reports)
 
     def _judged(self, objects: Objects, ended: RunEnd) -> None:
@@ -192,13 +202,65 @@ class Loop:
             run = self.live.runs.pop(ended.key, None)
         if not problem:
             self._failed.pop(key, None)
+            self.live.troubles.pop(ended.key[0], None)
             return
         self._failed[key] += 1
         if self._failed[key] == 1:
             log("check", problem)
         if run is not None:
-            self.live.held[run.submission] = f"Check {run.check} cannot run: {problem}"
+            said = f"Check {run.check} cannot run: {problem}"
+            self.live.troubles[ended.key[0]] = said
         self.live.wait(key, self._pause(key))
+
+    def _prepared(self, report: Prepared) -> None:
+        """Keep candidates, if the target is still where they were made."""
+        live = self.live
+        live.candidates |= {each.key: each for each in report.candidates}
+        if not report.done:
+            return
+        live.preparing = False
+        key = f"Prepare {report.submission}"
+        if not report.error:
+            self._failed.pop(key, None)
+            return
+        self._failed[key] += 1
+        if self._failed[key] == 1:
+            log("queue", report.error)
+        if report.submission:
+            live.held[report.submission] = report.error
+        live.wait(key, self._pause(key))
+
+    def _follow(self, objects: Objects) -> None:
+        """Keep the candidates that are still right on the target as it is now.
+
+        What only moves records, such as a new task, leaves every product as it was.
+        """
+        ref = self.snapshot.target.ref if self.snapshot else None
+        new = None if ref is None else objects.ref(ref)
+        bases = {base for base, _ in self.live.candidates}
+        if new is None or bases <= {new}:
+            return
+        for old in bases - {new}:
+            bare = self.live.candidates.get((old, ()))
+            tree = objects.commit(new).tree
+            if (
+                bare is not None
+                and objects.kind(old) is not None
+                and bare.product == product_tree(objects, tree)
+                and objects.ancestor(old, new)
+            ):
+                self.live.carry(old, (), new)
+                return
+        self.live.candidates.clear()
+
+    def _let_go(self) -> None:
+        """Drop the pins of candidates that are neither checked nor about to land."""
+        used = {run.candidate.product for run in self.live.runs.values()}
+        used |= {each.product for each in self.live.candidates.values()}
+        stale = [each for each in self.live.pins.values() if each.product not in used]
+        for each in stale:
+            del self.live.pins[each.commit]
+        unpin(self.repo, stale)
 
     def _pushed(self, submissions: tuple[str, ...], error: str) -> None:
         live = self.live
@@ -225,14 +287,19 @@ class Loop:
             environment=environment(settings) if settings else "",
             full=full,
             boot=boot.boot_id(),
+            cores=CORES,
         )
 
 
 def subject(action: Action) -> str:
     """Return the key under which an action is put off, as the decision knows it."""
     match action:
-        case Land(submission=submission):
-            return f"land {submission.id}"
+        case Land(steps=steps):
+            return f"land {steps[0].submission.id}"
+        case Prepare():
+            return "Prepare "
+        case Look(submission=submission):
+            return f"look {submission.id}"
         case MoveDone(record=record):
             return f"done {record.id}"
         case StartAttempt(new=record):

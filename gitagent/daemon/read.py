@@ -24,7 +24,7 @@ from gitagent.git import records
 from gitagent.git.objects import TREE, Entry, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import folder
-from gitagent.lander import receipts
+from gitagent.lander import approval, receipts, switch
 from gitagent.lander.audit import Audit
 
 REMEMBERED = 50_000  # entries of one book; some 10 MB
@@ -36,6 +36,7 @@ class Reader:
     """Reads snapshots of one repository."""
 
     def __init__(self, repo: Repository) -> None:
+        self._repo = repo
         self._settings = SettingsInForce()
         self._audit = Audit(repo)
         self._files: dict[tuple[str, str], TaskFile | Refusal | Agent] = {}
@@ -93,7 +94,9 @@ class Reader:
                 and s.commit
                 and self._ancestor(objects, s.commit, commit)
             ),
-            receipts=_receipts(objects, live, refs),
+            receipts=self._receipts(objects, live, refs),
+            approvals=approval.read_all(self._repo, objects, refs, settings, commit),
+            switch=switch.read(objects, refs),
             live=live,
             machine=machine(settings) if machine else Machine(),
         )
@@ -241,6 +244,15 @@ class Reader:
                 found.append(Offer(ref, tip, author))
         return tuple(found)
 
+    def _receipts(
+        self, objects: Objects, live: Live, refs: Mapping[str, str]
+    ) -> dict[str, tuple[Receipt, ...]]:
+        products = {c.product for c in live.candidates.values() if c.product}
+        found: dict[str, tuple[Receipt, ...]] = {}
+        for product in sorted(products):
+            found |= receipts.of_product(objects, product, refs)
+        return found
+
     def _ancestor(self, objects: Objects, older: str, newer: str) -> bool:
         key = (older, newer)
         if key not in self._ancestors:
@@ -254,16 +266,6 @@ def _without(
     """Leave out tasks whose record cannot be read: they would seem never started."""
     gone = {refusal.path.removeprefix(TASK_RECORDS) for refusal in unreadable}
     return {task.id: task for task in tasks.values() if task.id not in gone}
-
-
-def _receipts(
-    objects: Objects, live: Live, refs: Mapping[str, str]
-) -> dict[str, tuple[Receipt, ...]]:
-    products = {c.product for c in live.candidates.values() if c.product}
-    found: dict[str, tuple[Receipt, ...]] = {}
-    for product in sorted(products):
-        found |= receipts.of_product(objects, product, refs)
-    return found
 
 
 def _task(stem: str, blob: str, data: bytes, path: str) -> TaskFile | Refusal:

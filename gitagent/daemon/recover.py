@@ -4,7 +4,7 @@ Attempts that were under way are the loop's matter (``RecoverAttempt``). Here ar
 things that no record speaks of any more.
 """
 
-from gitagent.core.layout import CANDIDATES, SUBMISSIONS
+from gitagent.core.layout import CANDIDATES
 from gitagent.core.task import TaskRecord, TaskState
 from gitagent.daemon.tasks import read
 from gitagent.errors import Busy, GitError
@@ -67,9 +67,6 @@ def _ended(record: TaskRecord, number: int) -> bool:
 
 
 def _pins(repo: Repository, objects: Objects) -> None:
-    submissions = objects.refs(SUBMISSIONS)
-    drops = []
-    for ref, oid in objects.refs(CANDIDATES).items():
-        if SUBMISSIONS + ref.removeprefix(CANDIDATES) not in submissions:
-            drops.append(RefUpdate(ref, None, oid))
+    """Drop every pin of a candidate; the new daemon makes its own."""
+    drops = [RefUpdate(ref, None, oid) for ref, oid in objects.refs(CANDIDATES).items()]
     update(repo.git, drops, "gitagent: no longer checked")

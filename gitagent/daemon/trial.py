@@ -40,8 +40,8 @@ def run_once(
     digest = environment(settings)
     good = True
     for check in settings.check:
-        key = check_key(check, candidate.product, digest, (commit, commit))
-        start = StartRun("", candidate, check, key, 1)
+        key = check_key(check, candidate.product, digest, (commit,))
+        start = StartRun((), candidate, check, key, 1)
         with during(check):
             done = run_check(
                 repo, LocalEngine(), pool, settings, start, digest, Cancel()
@@ -57,4 +57,4 @@ def _candidate(objects: Objects, commit: str) -> Candidate:
     product = product_tree(objects, tree)
     who = Person("gitagent", "gitagent@localhost", int(clock.now().timestamp()))
     made = objects.write_commit(product, (commit,), "A first check\n", who, who)
-    return Candidate(commit, commit, tree=tree, product=product, commit=made)
+    return Candidate(commit, (), product=product, commit=made)

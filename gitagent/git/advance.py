@@ -30,7 +30,7 @@ from gitagent.git.text import clean_message
 from gitagent.git.unfinished import Desk, Note, desk, remove_ref_locks
 from gitagent.git.whereabouts import find
 
-__all__ = ["Advanced", "Blocked", "advance", "settle"]
+__all__ = ["Advanced", "Blocked", "advance", "look", "settle"]
 
 TIMEOUT_S = 900.0
 
@@ -86,6 +86,30 @@ def advance(
             if moved := _move_with(place, note, ref, old, new, message):
                 return moved
     raise Busy(f"the checkout of {ref} changes hands")
+
+
+def look(repo: Repository, ref: str, commit: str) -> Blocked | None:
+    """Return what is in the way of landing what ``commit`` changes; None: nothing.
+
+    Nothing is changed. What is found can be gone, or come, a moment later.
+
+    Raises:
+        Busy: a person's git is at work in the checkout.
+    """
+    place = find(repo, ref)
+    if isinstance(place, Blocked):
+        return place
+    if place is None:
+        return None
+    if blocked := obstacle.locked(place):
+        return blocked
+    wanted = obstacle.changes(place, f"{commit}^1", commit)
+    taken = obstacle.in_the_way(place, wanted)
+    if taken:
+        return _blocked(place, tuple(change.path for change in taken))
+    if unmerged := obstacle.unmerged(place):
+        return _unmerged(place, unmerged)
+    return None
 
 
 def settle(repo: Repository) -> None:
@@ -181,11 +205,7 @@ def _judge(place: Checkout, base: str, new: str, error: GitError) -> Blocked:
     if taken := taken or _named(error.stderr):
         return _blocked(place, taken)
     if unmerged := obstacle.unmerged(place):
-        return Blocked(
-            unmerged,
-            f"Conflicts in {place.path} are not resolved: {_shown(unmerged)}; resolve"
-            " and `git add` them.",
-        )
+        return _unmerged(place, unmerged)
     raise error
 
 
@@ -267,6 +287,14 @@ def _blocked(place: Checkout, paths: tuple[str, ...]) -> Blocked:
         paths,
         f"Files in {place.path} are in the way: {_shown(paths)}; commit, stash or move"
         " them.",
+    )
+
+
+def _unmerged(place: Checkout, paths: tuple[str, ...]) -> Blocked:
+    return Blocked(
+        paths,
+        f"Conflicts in {place.path} are not resolved: {_shown(paths)}; resolve"
+        " and `git add` them.",
     )
 
 

@@ -5,13 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import gitagent
-from gitagent.core.candidate import Candidate, PathChange
+from gitagent.core.action import LandStep
+from gitagent.core.candidate import PathChange
 from gitagent.core.layout import DONE, TASKS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Settings
 from gitagent.core.submission import CheckLine, Submission
-from gitagent.core.task import TaskRecord
-from gitagent.core.weakening import weakened
 from gitagent.files.message import landing_message
 from gitagent.files.note import Landing, note, note_path
 from gitagent.git.objects import BLOB, Commit, Objects
@@ -20,71 +19,64 @@ from gitagent.git.text import Person, person
 from gitagent.git.tree import edit, product_tree
 from gitagent.host import clock
 from gitagent.lander import receipts
+from gitagent.lander.compose import compose
 
 FALLBACK_EMAIL = "gitagent@localhost.invalid"
 NAME = "gitagent"
-_TEXT_BYTES = 1 << 20
 
 
 def build(
     repo: Repository,
     objects: Objects,
-    submission: Submission,
-    candidate: Candidate,
-    record: TaskRecord | None,
+    step: LandStep,
+    parent: str,
     settings: Settings,
     when: datetime,
 ) -> str:
-    """Write the commit that lands a submission as it was checked; return its id.
+    """Write the commit that lands one submission on ``parent``; return its id.
 
-    ``record`` is the task's whose file moves to ``done/``. Equal arguments give the
+    That is the target's commit, or the landing before it. Equal arguments give the
     same commit.
 
     Raises:
-        AssertionError: its product tree is not the one that was checked.
+        LostRace: the records that it changes were changed on the target meanwhile.
     """
+    submission, candidate = step.submission, step.candidate
     tip = objects.commit(candidate.tip)
     subject, _, body = tip.message.strip().partition("\n")
+    record = step.record
     title = record.title if record is not None and record.title else subject
-    blobs, failing = evidence(objects, candidate.product, submission.checks)
+    blobs, failing = evidence(objects, step.checked, submission.checks)
     landing = Landing(
         title=title,
         message=tip.message,
-        base=candidate.base,
+        base=parent,
         landed=clock.stamp(when),
         strategy=str(settings.lander.strategy),
-        checked=candidate.product,
+        checked=step.checked,
         config=submission.config or "",
         sandbox=str(settings.sandbox.mode),
         changes=candidate.changes,
         failing=failing,
         receipts=blobs,
-        weakened=tuple(weakened(candidate.changes, lambda blob: _text(objects, blob))),
+        weakened=candidate.weakened,
         hint=restart_hint(repo, candidate.changes),
     )
-    tree = _tree(objects, submission, candidate, landing)
     message = landing_message(
         submission,
         title,
         body,
         config=submission.config or "",
-        checked=candidate.product,
+        checked=step.checked,
         checks=submission.checks,
     )
     return objects.write_commit(
-        tree,
-        (candidate.base, candidate.tip),
+        _tree(objects, step, parent, landing),
+        (parent, candidate.tip),
         message,
         author(submission, tip),
         committer(repo, settings, when),
     )
-
-
-def _text(objects: Objects, oid: str) -> str:
-    """Return a blob as text; nothing for a submodule or what nobody wrote by hand."""
-    if objects.kind(oid) != "blob" or objects.size(oid) > _TEXT_BYTES:
-        return ""
-    return objects.blob(oid).decode(errors="replace")
 
 
 def author(submission: Submission, tip: Commit) -> Person:
@@ -143,18 +135,21 @@ def _sound(stored: tuple[receipts.Stored, ...]) -> list[Receipt]:
     return [each.receipt for each in stored if each.receipt is not None]
 
 
-def _tree(
-    objects: Objects, submission: Submission, candidate: Candidate, landing: Landing
-) -> str:
-    """Return the merged tree with the note and the task's file where it ends up."""
-    text = note(submission, landing)
-    path = _free(objects, candidate.tree, note_path(submission.id, landing.landed))
+def _tree(objects: Objects, step: LandStep, parent: str, landing: Landing) -> str:
+    """Return the candidate's product with the records of ``parent`` and its own.
+
+    That is the note, and the task's file where it ends up.
+    """
+    submission, candidate = step.submission, step.candidate
+    below = objects.commit(parent).tree
+    tree = compose(objects, candidate.product, below, candidate.changes)
+    path = _free(objects, tree, note_path(submission.id, landing.landed))
     changes: dict[str, tuple[int, str] | None] = {
-        path: (BLOB, objects.write_blob(text.encode()))
+        path: (BLOB, objects.write_blob(note(submission, landing).encode()))
     }
-    if submission.task is not None:
-        changes |= moved(objects, candidate.tree, submission.task)
-    tree = edit(objects, candidate.tree, changes)
+    if task := submission.task or submission.closes:
+        changes |= moved(objects, tree, task)
+    tree = edit(objects, tree, changes)
     product = product_tree(objects, tree)
     if product != candidate.product:
         raise AssertionError(

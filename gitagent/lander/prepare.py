@@ -1,90 +1,214 @@
-"""The candidate of one submission on one base: merged in memory, described, pinned.
+"""Candidates: submissions merged in memory one onto another, and described.
 
-The same base and tip always give the same candidate commit, so nothing about it has
-to be remembered over a restart.
+The same base and tips always give the same candidate, so nothing about it has to be
+remembered over a restart. The commits on the way are made for the merges alone.
 """
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from gitagent.core.candidate import Candidate
-from gitagent.core.layout import TASKS
+from gitagent.core.candidate import Candidate, Key
+from gitagent.core.layout import CANDIDATES, CONFIG
+from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
-from gitagent.errors import GitError, UserError
+from gitagent.core.weakening import weakened
+from gitagent.errors import ConfigError, GitagentError, GitError, UserError
+from gitagent.files import settings as settings_file
 from gitagent.git.identity import OWN
-from gitagent.git.merge import merge
+from gitagent.git.merge import Merger, MergeResult
 from gitagent.git.objects import Objects
 from gitagent.git.refs import ANY, RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.host.failpoint import failpoint
+from gitagent.lander.compose import compose
 from gitagent.lander.scope import colliding
-from gitagent.lander.submit import candidate_ref
+from gitagent.lander.texts import text
 
-_STRANGERS = ("everything: the two have no commit in common",)
+_STRANGERS: Final = ("everything: the two have no commit in common",)
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck(Exception):
+    """One submission could not be merged for want of an object, or of room."""
+
+    submission: str
+    error: GitagentError
+
+
+@dataclass(slots=True)
+class Round:
+    """Candidates of one base, made one after another. For one thread."""
+
+    repo: Repository
+    objects: Objects
+    merger: Merger
+    base: str
+    known: dict[Key, Candidate]
+    _commits: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    def line(self, submissions: Iterable[Submission]) -> Iterator[Candidate]:
+        """Yield those candidates of a line, bare target included, that are not known.
+
+        It ends early at one that has no product.
+
+        Raises:
+            Stuck: a merge failed for other reasons than what is merged.
+        """
+        tips: tuple[str, ...] = ()
+        if (self.base, ()) not in self.known:
+            yield self._keep(self._bare())
+        for submission in submissions:
+            below, tips = tips, (*tips, submission.tip)
+            made = self.known.get((self.base, tips))
+            if made is None:
+                try:
+                    made = self._step(submission, below)
+                except GitagentError as error:
+                    raise Stuck(submission.id, error) from error
+                yield self._keep(made)
+            if not made.product:
+                return
+
+    def _keep(self, made: Candidate) -> Candidate:
+        self.known[made.key] = made
+        return made
+
+    def _bare(self) -> Candidate:
+        tree = self.objects.commit(self.base).tree
+        return Candidate(self.base, (), product=product_tree(self.objects, tree))
+
+    def _step(self, submission: Submission, below: tuple[str, ...]) -> Candidate:
+        """Merge one submission onto the tips below it."""
+        tip, onto = submission.tip, self._commit(below)
+        blank = Candidate(self.base, (*below, tip), submission.id)
+        if self.objects.ancestor(tip, onto):
+            return replace(blank, contained=True)
+        before = self.objects.commit(onto).tree
+        try:
+            # Git would unfold a tree of any size, and end with all the memory there is.
+            walk_changes(self.objects, before, self.objects.commit(tip).tree)
+            merged = self._merge(onto, tip)
+            if merged.tree is None:
+                conflicts = merged.conflicts or _STRANGERS
+                final = bool(below) and self._conflicts_with_target(tip)
+                return replace(blank, conflicts=conflicts, final=final)
+            changes = walk_changes(self.objects, before, merged.tree)
+        except UserError as error:
+            return replace(blank, fault=f"It cannot be landed: {error.message}.")
+        settings, fault = self._settings(before, merged.tree)
+        if fault:
+            return replace(blank, fault=fault, final=True)
+        self._commits[blank.tips] = self._write(merged.tree, onto, tip)
+        return replace(
+            blank,
+            product=product_tree(self.objects, merged.tree),
+            changes=changes,
+            colliding=colliding(self.objects, before, merged.tree, changes),
+            weakened=tuple(weakened(changes, lambda blob: text(self.objects, blob))),
+            settings=settings,
+        )
+
+    def _merge(self, onto: str, tip: str) -> MergeResult:
+        return self.merger.merge(onto, tip)
+
+    def _conflicts_with_target(self, tip: str) -> bool:
+        return self._merge(self.base, tip).tree is None
+
+    def _settings(self, before: str, after: str) -> tuple[Settings | None, str]:
+        """Return the settings that a step brings, or why they cannot be used."""
+        old, new = (self.objects.path(tree, CONFIG) for tree in (before, after))
+        if new is None or new == old:
+            return None, ""
+        try:
+            return settings_file.parse(self.objects.blob(new.oid)), ""
+        except ConfigError as error:
+            return None, f"Its settings cannot be used: {error.line()}."
+
+    def _commit(self, tips: tuple[str, ...]) -> str:
+        """Return a commit that has the tips merged, to merge the next one onto."""
+        if not tips:
+            return self.base
+        if tips not in self._commits:
+            below = self._commit(tips[:-1])
+            made = self.known[self.base, tips]
+            tree = compose(
+                self.objects,
+                made.product,
+                self.objects.commit(below).tree,
+                made.changes,
+            )
+            self._commits[tips] = self._write(tree, below, tips[-1])
+        return self._commits[tips]
+
+    def _write(self, tree: str, below: str, tip: str) -> str:
+        who = replace(OWN, when=self.objects.commit(tip).committer.when)
+        return self.objects.write_commit(tree, (below, tip), "Candidate\n", who, who)
 
 
 def prepare(
-    repo: Repository, objects: Objects, submission: Submission, base: str
-) -> Candidate:
-    """Merge a submission's tip onto ``base`` (a commit) and say what comes out.
-
-    Without a conflict its commit is kept by ``refs/gitagent/candidates/<submission>``.
+    repo: Repository,
+    objects: Objects,
+    base: str,
+    lines: Iterable[Iterable[Submission]],
+    known: Mapping[Key, Candidate],
+) -> Iterator[Candidate]:
+    """Yield every candidate on ``base`` that the lines need and ``known`` lacks.
 
     Raises:
-        GitError: an object is missing, or could not be written.
+        Stuck: one could not be merged; those before it were yielded.
     """
-    tip = submission.tip
-    if objects.ancestor(tip, base):
-        return Candidate(base, tip, contained=True)
-    try:
-        return _prepare(repo, objects, submission, base)
-    except GitError:
-        # A `gc --prune=now` beside this can take new objects before a ref holds them.
-        return _prepare(repo, objects, submission, base)
+    with Merger(repo, objects) as merger:
+        work = Round(repo, objects, merger, base, dict(known))
+        for submissions in lines:
+            yield from work.line(submissions)
 
 
-def _prepare(
-    repo: Repository, objects: Objects, submission: Submission, base: str
-) -> Candidate:
-    tip = submission.tip
-    base_tree = objects.commit(base).tree
-    try:
-        # Git would unfold a tree of any size, and end with all the memory there is.
-        walk_changes(objects, base_tree, objects.commit(tip).tree)
-        merged = merge(repo, objects, base, tip)
-        if merged.tree is None:
-            return Candidate(base, tip, conflicts=merged.conflicts or _STRANGERS)
-        changes = walk_changes(objects, base_tree, merged.tree)
-    except UserError as error:
-        return Candidate(base, tip, fault=f"It cannot be landed: {error.message}.")
-    product = product_tree(objects, merged.tree)
-    commit = _commit(objects, product, base, tip)
-    pin = RefUpdate(candidate_ref(submission.id), commit, ANY)
-    update(repo.git, [pin], f"gitagent: candidate of {submission.id}")
-    failpoint("candidate-pinned")
-    return Candidate(
-        base=base,
-        tip=tip,
-        tree=merged.tree,
-        product=product,
-        changes=changes,
-        task_blob=_task_blob(objects, base, submission.task),
-        colliding=colliding(objects, base_tree, merged.tree, changes),
-        commit=commit,
-    )
+def pin(repo: Repository, objects: Objects, candidate: Candidate) -> Candidate:
+    """Write the commit that is checked out for the checks, and keep it by a ref.
 
+    Its time is the last tip's, so that making it again gives the same commit.
 
-def _commit(objects: Objects, product: str, base: str, tip: str) -> str:
-    """Write the commit that is checked out for the checks.
-
-    Its time is the tip's, so that preparing again gives the same commit.
+    Raises:
+        GitError: the objects are not here any more, or could not be written.
     """
-    when = objects.commit(tip).committer
+    for again in (True, False):
+        made = replace(candidate, commit=_checked_out(objects, candidate))
+        ref = RefUpdate(pin_ref(made), made.commit, ANY)
+        try:
+            update(repo.git, [ref], "gitagent: candidate under check")
+        except GitError:
+            # A `gc --prune=now` can take new objects before a ref holds them.
+            if not again:
+                raise
+            continue
+        failpoint("candidate-pinned")
+        return made
+    raise AssertionError("unreachable")
+
+
+def unpin(repo: Repository, candidates: Iterable[Candidate]) -> None:
+    """Let the commits of candidates go; without a pin nothing happens.
+
+    It never fails: what stays behind costs some kilobytes and harms nothing.
+    """
+    gone = [RefUpdate(pin_ref(each), None, ANY) for each in candidates]
+    with suppress(GitagentError):
+        update(repo.git, gone, "gitagent: candidate let go", wait_s=0.1)
+
+
+def pin_ref(candidate: Candidate) -> str:
+    """Return the ref that keeps a candidate's commit while it is checked."""
+    return CANDIDATES + candidate.commit
+
+
+def _checked_out(objects: Objects, candidate: Candidate) -> str:
+    newest = candidate.tip or candidate.base
+    when = objects.commit(newest).committer
     who = replace(OWN, when=when.when, offset=when.offset)
-    message = f"Candidate: {tip} on {base}\n"
-    return objects.write_commit(product, (base, tip), message, who, who)
-
-
-def _task_blob(objects: Objects, base: str, task: str | None) -> str | None:
-    entry = None if task is None else objects.path(base, f"{TASKS}{task}.md")
-    return None if entry is None else entry.oid
+    tips = ", ".join(candidate.tips) or "nothing"
+    message = f"Candidate: {tips} on {candidate.base}\n"
+    parents = (candidate.base, *candidate.tips)
+    return objects.write_commit(candidate.product, parents, message, who, who)

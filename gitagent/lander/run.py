@@ -77,7 +77,7 @@ def run_check(
         changed = checkout.changed()
         result = _result(done, changed)
         if result is Result.PASSED:
-            stamps.set(wanted, start.candidate.tip)
+            stamps.set(wanted, start.candidate.commit)
     return _receipt(settings, start, environment, started, done, result, changed)
 
 
@@ -105,12 +105,13 @@ def _cache_keys(
         return keys(objects, start.candidate.commit, settings.check)
 
 
-def _trusted(repo: Repository, candidate: Candidate, tip: str) -> bool:
-    """Whether a tip is part of what the candidate is checked against anyway."""
-    if tip == candidate.tip:
-        return True
+def _trusted(repo: Repository, candidate: Candidate, before: str) -> bool:
+    """Whether all that an earlier candidate merged is part of this one anyway."""
     with suppress(GitagentError), repo.objects() as objects:
-        return objects.ancestor(tip, candidate.base)
+        return all(
+            parent in candidate.tips or objects.ancestor(parent, candidate.base)
+            for parent in objects.commit(before).parents
+        )
     return False
 
 
@@ -138,6 +139,8 @@ def _inside(
         read=sandbox.read,
         write=sandbox.write,
         file_limit=sandbox.file_limit,
+        memory=sandbox.memory,
+        processes=sandbox.processes,
         network=start.check.network,
         network_setting=f"`network` of check {start.check.name}",
         mode=str(sandbox.mode),
@@ -187,7 +190,7 @@ def _receipt(
         ),
         dropped=max(0, dropped),
         changed=changed,
-        submission=start.submission,
+        submission=start.submissions[-1] if start.submissions else None,
         base=candidate.base,
         candidate=candidate.commit,
     )

@@ -5,19 +5,17 @@ record's ref is only ever created, never replaced. So submitting twice, or fifty
 at once, gives one submission. Its first record keeps the submitted tip alive.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from gitagent.core.ident import submission_id
-from gitagent.core.layout import CANDIDATES, SUBMISSIONS
+from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.errors import GitagentError, LostRace, UserError
+from gitagent.errors import LostRace, UserError
 from gitagent.files import record
 from gitagent.git import records
 from gitagent.git.objects import Objects
-from gitagent.git.refs import ANY, RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.lander.archived import Archived
@@ -28,11 +26,6 @@ _KIND = "submission"
 def ref_of(submission: str) -> str:
     """Return the ref of a submission's record."""
     return SUBMISSIONS + submission
-
-
-def candidate_ref(submission: str) -> str:
-    """Return the ref that keeps a submission's candidate while it is checked."""
-    return CANDIDATES + submission
 
 
 def new(
@@ -82,6 +75,9 @@ def create(repo: Repository, objects: Objects, submission: Submission) -> Submis
     if known is not None:
         return known
     _require_commit(objects, submission.tip)
+    if not submission.submitter:
+        who = objects.commit(submission.tip).committer.ident
+        submission = replace(submission, submitter=who)
     source = submission.branch or submission.tip[:12]
     whose = f", for task {submission.closes}" if submission.closes else ""
     try:
@@ -167,14 +163,31 @@ def write(
     return replace(new, oid=oid)
 
 
-def unpin(repo: Repository, submission: Submission) -> None:
-    """Let the candidate of a submission go; without one nothing happens.
+def write_many(
+    repo: Repository,
+    objects: Objects,
+    changes: Sequence[tuple[Submission, Submission, str, tuple[str, ...]]],
+) -> list[Submission | LostRace]:
+    """Append to several chains, each (old, new, message, commits to keep); see `write`.
 
-    It never fails: what stays behind costs some kilobytes and harms nothing.
+    One that lost its race stops no other.
     """
-    gone = RefUpdate(candidate_ref(submission.id), None, ANY)
-    with suppress(GitagentError):
-        update(repo.git, [gone], "gitagent: candidate let go", wait_s=0.1)
+    steps = [
+        records.Append(
+            ref_of(new.id),
+            old.oid,
+            record.dump_submission(new),
+            what=message,
+            kind=_KIND,
+            parents=keep,
+        )
+        for old, new, message, keep in changes
+    ]
+    made = records.Records(repo).append_many(steps, objects)
+    return [
+        each if isinstance(each, LostRace) else replace(change[1], oid=each)
+        for change, each in zip(changes, made, strict=True)
+    ]
 
 
 def _require_commit(objects: Objects, tip: str) -> None:

@@ -223,14 +223,16 @@ def test_stop_that_comes_after_the_swap_leaves_the_task_landed():
     world.settle()
     world.end("a", Outcome.OK, tip="w1")
     world.settle()
-    (submission,) = world.submissions.values()
-    candidate = world.candidates[submission.id]
+    assert len(world.submissions) == 1
     for group in (1, 2):
         for key in list(world.runs):
             world.end_run(key, Result.PASSED)
         if group == 1:
             world.settle()
-    world.land(world.submissions[submission.id], candidate, world.records["a"])
+    (landing,) = (
+        a for a in decide(world.snapshot(), world.now()) if type(a) is act.Land
+    )
+    world.enact(landing)
     world.records["a"] = replace(world.records["a"], request="stop")
     world.settle()
 

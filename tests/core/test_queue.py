@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gitagent.core import action as act
-from gitagent.core.candidate import Change, PathChange
+from gitagent.core.approval import Approval, Content
 from gitagent.core.decide import decide
 from gitagent.core.receipt import Result
-from gitagent.core.settings import Lander, LanderMode, Settings, Strategy
+from gitagent.core.settings import Lander, Settings, Strategy
 from gitagent.core.submission import CheckLine, Push, Submission, SubmissionState
 from gitagent.core.task import Outcome
 from tests.core.world import CHECKS, World
@@ -132,7 +132,7 @@ def test_textual_conflict_is_rejected_with_the_paths_and_the_next_entry_lands():
     assert by_tip(world, "a").state is SubmissionState.REJECTED
     assert "same.py" in by_tip(world, "a").reason
     assert not any(
-        run.submission == by_tip(world, "a").id
+        by_tip(world, "a").id in run.submissions
         for run in world.log
         if isinstance(run, act.StartRun)
     )
@@ -153,9 +153,10 @@ def landed_tips(world: World) -> list[str]:
 
 
 def test_those_behind_say_whom_they_wait_for():
-    world = submitted("a", "b")
+    world = submitted("a", "b", "c", cores=1)
 
     assert by_tip(world, "a").id in by_tip(world, "b").reason
+    assert by_tip(world, "b").id in by_tip(world, "c").reason
 
 
 def test_a_target_that_moves_by_records_alone_costs_no_run():
@@ -266,7 +267,6 @@ def test_a_held_entry_lets_the_next_one_be_checked():
     [
         (Lander(), (), "no [[check]]"),
         (Lander(strategy=Strategy.REBASE), CHECKS, "rebase"),
-        (Lander(mode=LanderMode.CHAIN, window=4), CHECKS, "chain"),
         (Lander(signing_key="k"), CHECKS, "sign"),
     ],
 )
@@ -302,16 +302,24 @@ def test_without_a_sandbox_no_check_runs():
     assert "no bubblewrap" in by_tip(world, "a").reason
 
 
-def test_protected_paths_are_rejected_by_name():
-    world = World()
-    world.offers["refs/heads/land/a"] = "a"
-    change = PathChange(".agent/config.toml", Change.MODIFIED, 0o100644, 0o100644)
-    prepare = world.prepare
-    world.prepare = lambda s, base: replace(prepare(s, base), changes=(change,))
-    world.settle()
+def test_a_protected_path_is_held_by_name_until_it_is_approved():
+    world = submitted("a", needs_approval={"a"})
+    held = by_tip(world, "a")
+    content = Content(".agent/agents/x.md", 0o100644, "blob-a")
+    world.approvals[held.id] = Approval(held.id, "a", (content,), "Ann", "now")
+    world.pass_all()
 
-    assert by_tip(world, "a").state is SubmissionState.REJECTED
-    assert ".agent/config.toml" in by_tip(world, "a").reason
+    assert held.state is SubmissionState.HELD
+    assert ".agent/agents/x.md" in held.reason
+    assert by_tip(world, "a").state is SubmissionState.LANDED
+
+
+def test_what_waits_for_an_approval_lets_the_others_pass():
+    world = submitted("a", "b", needs_approval={"a"})
+    world.pass_all()
+
+    assert by_tip(world, "a").state is SubmissionState.HELD
+    assert by_tip(world, "b").state is SubmissionState.LANDED
 
 
 def test_what_is_already_on_the_target_needs_no_landing():

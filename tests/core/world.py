@@ -7,10 +7,11 @@ outside; the core never sees it but through candidates and receipts.
 from dataclasses import dataclass, field, replace
 
 from gitagent.core import action as act
-from gitagent.core.candidate import Candidate
+from gitagent.core.approval import Approval
+from gitagent.core.candidate import Candidate, Change, Key, PathChange, carried
 from gitagent.core.decide import decide
-from gitagent.core.receipt import Receipt, Result
-from gitagent.core.settings import Check, Lander, Settings, Worker
+from gitagent.core.receipt import Receipt, Result, check_key
+from gitagent.core.settings import Check, Lander, LanderMode, Settings, Worker
 from gitagent.core.snapshot import (
     AttemptEnd,
     Live,
@@ -21,6 +22,7 @@ from gitagent.core.snapshot import (
     Target,
 )
 from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.switch import RUNNING, Switch
 from gitagent.core.task import SETTLED, TRANSITIONS, Outcome, TaskFile, TaskRecord
 
 CHECKS = (
@@ -56,14 +58,30 @@ class World:
     stops: dict[str, Outcome] = field(default_factory=dict)
     ended: dict[str, AttemptEnd] = field(default_factory=dict)
     runs: dict[tuple[str, int], act.StartRun] = field(default_factory=dict)
-    candidates: dict[str, Candidate] = field(default_factory=dict)
+    candidates: dict[Key, Candidate] = field(default_factory=dict)
     waits: dict[str, float] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
     conflicting: set[str] = field(default_factory=set)
     in_the_way: bool = False
     sandbox: str | None = None
+    cores: int = 2
+    switch: Switch = RUNNING
+    red_target: set[str] = field(default_factory=set)  # products that are red alone
+    needs_approval: set[str] = field(default_factory=set)  # tips
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    below: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by tip: tips
     log: list[act.Action] = field(default_factory=list)
     landings: list[tuple[str, str]] = field(default_factory=list)  # (id, product)
+
+    def __post_init__(self) -> None:
+        self.vouch()
+
+    def vouch(self) -> None:
+        """Let every check of the settings have passed on the target as it is."""
+        for check in self.settings.check:
+            key = check_key(check, self.product, "env", (self.target,))
+            run = act.StartRun((), Candidate(self.target, ()), check, key, 1)
+            self.receipts[key] = (self.receipt(run, Result.PASSED, self.product),)
 
     def now(self) -> Moment:
         stamp = f"2026-11-30T{self.clock // 3600:02}:{self.clock // 60 % 60:02}"
@@ -92,12 +110,17 @@ class World:
                 attempts=frozenset(self.attempts),
                 stopping=frozenset(self.stops),
                 ended=tuple(self.ended.values()),
-                runs={key: run.submission for key, run in self.runs.items()},
+                runs=frozenset(self.runs),
                 candidates=dict(self.candidates),
                 waits=dict(self.waits),
                 held=dict(self.held),
             ),
-            machine=Machine(sandbox=self.sandbox, environment="env", boot="boot"),
+            machine=Machine(
+                sandbox=self.sandbox, environment="env", boot="boot", cores=self.cores
+            ),
+            below=self.stacks(),
+            approvals=dict(self.approvals),
+            switch=self.switch,
         )
 
     def settle(self, turns: int = 60) -> None:
@@ -132,19 +155,22 @@ class World:
                 self.submissions.setdefault(submission.id, submission)
             case act.WriteSubmission(old, new, _):
                 return self.write_submission(old, new)
-            case act.Prepare(submission, base):
-                self.candidates[submission.id] = self.prepare(submission, base)
+            case act.Prepare(base, lines):
+                for line in lines:
+                    self.prepare(base, line)
             case act.StartRun():
                 assert (action.key, action.run) not in self.runs
                 self.runs[action.key, action.run] = action
-            case act.StopRuns(submission, wanted):
-                self.runs = {
-                    key: run
-                    for key, run in self.runs.items()
-                    if run.submission != submission or key[0] in wanted
-                }
-            case act.Land(submission, candidate, record):
-                self.land(submission, candidate, record)
+            case act.StopRuns(runs):
+                for key in runs:
+                    del self.runs[key]
+            case act.Land(steps):
+                return self.land(steps)
+            case act.Look(submission):
+                if self.in_the_way:
+                    self.waits[f"land {submission.id}"] = self.clock + 2.0
+                else:
+                    self.held.pop(submission.id)
             case act.MoveDone(record):
                 self.tasks.pop(record.id, None)
                 self.finished.add(record.id)
@@ -175,44 +201,83 @@ class World:
         if new.state is SubmissionState.LANDED:
             assert new.tip in self.landed_tips, "landed, but not on the target"
         self.submissions[new.id] = new
-        if new.settled:
-            self.candidates.pop(new.id, None)
         return True
 
-    def prepare(self, submission: Submission, base: str) -> Candidate:
-        tip = submission.tip
-        if tip in self.landed_tips:
-            return Candidate(base, tip, contained=True)
-        if tip in self.conflicting:
-            return Candidate(base, tip, conflicts=("same.py",))
-        product = f"{self.product}+{tip}"
-        return Candidate(base, tip, tree=f"tree {product}", product=product)
+    def prepare(self, base: str, line: tuple[Submission, ...]) -> None:
+        """Merge a line; a tip that conflicts does so with everything."""
+        assert base == self.target
+        self.candidates[base, ()] = Candidate(base, (), product=self.product)
+        tips: tuple[str, ...] = ()
+        for each in line:
+            tips = (*tips, each.tip)
+            step = Candidate(base, tips, each.id)
+            if each.tip in self.landed_tips or each.tip in tips[:-1]:
+                step = replace(step, contained=True)
+            elif each.tip in self.conflicting:
+                step = replace(step, conflicts=("same.py",))
+            else:
+                product = "+".join((self.product, *tips))
+                step = replace(step, product=product, changes=self.changes(each.tip))
+            self.candidates[step.key] = step
+            if not step.product:
+                return
 
-    def land(
-        self, submission: Submission, candidate: Candidate, record: TaskRecord | None
-    ) -> None:
-        current = self.submissions[submission.id]
-        self.submissions[submission.id] = replace(
-            submission, commit=f"c-{candidate.tip}"
-        )
-        del current
+    def changes(self, tip: str) -> tuple[PathChange, ...]:
+        path = ".agent/agents/x.md" if tip in self.needs_approval else f"{tip}.py"
+        return (PathChange(path, Change.ADDED, 0, 0o100644, "", f"blob-{tip}"),)
+
+    def land(self, steps: tuple[act.LandStep, ...]) -> bool:
+        first, last = steps[0].candidate, steps[-1].candidate
+        if first.base != self.target:
+            self.candidates.clear()
+            return False
+        for k, step in enumerate(steps):
+            assert step.candidate.tips == last.tips[: k + 1]
+            old = self.submissions[step.submission.id]
+            assert not old.settled
+            self.submissions[old.id] = replace(
+                step.submission, commit=f"c-{step.candidate.tip}"
+            )
         if self.in_the_way:
-            self.held[submission.id] = "Your edits are in the way: same.py."
-            self.waits[f"land {submission.id}"] = self.clock + 2.0
-            return
-        if candidate.base != self.target:
-            return
-        for key in {r.key for r in self.all_receipts(candidate.product)}:
+            for step in steps:
+                self.held[step.submission.id] = "Your edits are in the way: same.py."
+                self.waits[f"land {step.submission.id}"] = self.clock + 2.0
+            return True
+        for step in steps:
+            self.must_be_green(step.checked)
+            assert step.candidate.tip not in self.needs_approval or self.approvals
+            self.landed_tips.add(step.candidate.tip)
+            self.landings.append((step.submission.id, step.checked))
+            if step.record is not None:
+                self.tasks.pop(step.record.id, None)
+                self.finished.add(step.record.id)
+        if self.settings.lander.mode is LanderMode.BATCH:
+            assert {step.checked for step in steps} == {last.product}
+        else:
+            assert all(step.checked == step.candidate.product for step in steps)
+        self.move_target(last.product, landed=last.tips)
+        return True
+
+    def must_be_green(self, product: str) -> None:
+        for key in {r.key for r in self.all_receipts(product)}:
             results = [r.result for r in self.receipts[key]]
             assert Result.PASSED in results, "red product landed"
-        green = {r.check for r in self.all_receipts(candidate.product)}
+        green = {r.check for r in self.all_receipts(product)}
         assert green >= {check.name for check in self.settings.check}, "unchecked"
-        self.landed_tips.add(submission.tip)
-        self.landings.append((submission.id, candidate.product))
-        if record is not None:
-            self.tasks.pop(record.id, None)
-            self.finished.add(record.id)
-        self.move_target(candidate.product)
+
+    def stacks(self) -> dict[str, tuple[str, ...]]:
+        by_tip = {s.tip: s for s in self.submissions.values()}
+        found = {}
+        for upper in self.submissions.values():
+            if not upper.settled:
+                under = tuple(
+                    by_tip[tip].id
+                    for tip in self.below.get(upper.tip, ())
+                    if tip in by_tip and tip not in self.landed_tips
+                )
+                if under:
+                    found[upper.id] = under
+        return found
 
     def all_receipts(self, product: str) -> list[Receipt]:
         return [
@@ -221,9 +286,14 @@ class World:
 
     # What people, workers and checks do.
 
-    def move_target(self, product: str) -> None:
+    def move_target(self, product: str, landed: tuple[str, ...] | None = None) -> None:
+        """Move the target: by a landing, by records alone, or by a new product."""
         self.clock += 1
-        self.target = f"t{int(self.target[1:]) + 1}"
+        old, self.target = self.target, f"t{int(self.target[1:]) + 1}"
+        if landed is None and product != self.product:
+            self.candidates.clear()
+        known = self.candidates.values()
+        self.candidates = carried(known, old, landed or (), self.target)
         self.product = product
 
     def end(
@@ -246,10 +316,14 @@ class World:
     def end_run(self, key: tuple[str, int], result: Result) -> None:
         """Let a check run end with a receipt."""
         run = self.runs.pop(key)
-        receipt = Receipt(
+        receipt = self.receipt(run, result, run.candidate.product)
+        self.receipts[run.key] = (*self.receipts.get(run.key, ()), receipt)
+
+    def receipt(self, run: act.StartRun, result: Result, product: str) -> Receipt:
+        return Receipt(
             check=run.check.name,
             key=run.key,
-            product=run.candidate.product,
+            product=product,
             run=run.run,
             command=run.check.run,
             result=result,
@@ -262,7 +336,6 @@ class World:
             tail=f"{run.check.name} {result}",
             place=f"refs/gitagent/receipts/2026-11:{run.key}-{run.run}",
         )
-        self.receipts[run.key] = (*self.receipts.get(run.key, ()), receipt)
 
     def pass_all(self) -> None:
         """Let every run pass until none is left."""

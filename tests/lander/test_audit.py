@@ -25,7 +25,7 @@ def direct(made: Bench, audit: Audit | None = None) -> tuple[str, ...]:
 def landed(made: Bench, name: str = "a") -> Submission:
     result = made.land(made.offer({name: "1"}, branch=f"b-{name}"))
     assert isinstance(result, Landed)
-    return result.submission
+    return result.submissions[0]
 
 
 def forged(made: Bench, key: str, value: str, path: str) -> str:

@@ -12,7 +12,7 @@ from gitagent.core.submission import CheckLine, SubmissionState
 from gitagent.errors import Busy, LostRace
 from gitagent.files.frontmatter import split
 from gitagent.lander import landing, submit
-from gitagent.lander.land import Held, Landed
+from gitagent.lander.land import Landed, Obstructed
 from tests.support.lander import Bench, bench, moment, task_record
 
 ADA = "Ada Author <ada@example.org>"
@@ -26,7 +26,7 @@ def tip_of(made: Bench, files: dict[str, str | None], message: str = "Change") -
     )
 
 
-def landed(result: Landed | Held) -> Landed:
+def landed(result: Landed | Obstructed) -> Landed:
     assert isinstance(result, Landed)
     return result
 
@@ -49,10 +49,10 @@ def test_a_green_submission_moves_the_target_by_one_fast_forward(made: Bench):
 
     assert result.commit == made.target
     assert (old, tip) == commit.parents
-    assert made.prepare(result.submission, old).product == product(made, made.target)
+    assert made.prepare(result.submissions[0], old).product == product(made, made.target)
     (moved,) = made.repo.log("%gs", "-g", "-1", "main")
-    assert moved.startswith(f"gitagent: land {result.submission.id}")
-    assert made.target == submit.find(made.objects, result.submission.id).commit
+    assert moved.startswith(f"gitagent: land {result.submissions[0].id}")
+    assert made.target == submit.find(made.objects, result.submissions[0].id).commit
 
 
 def test_the_landing_is_the_submitters_and_the_lander_commits_it(made: Bench):
@@ -86,7 +86,7 @@ def test_the_trailers_say_what_was_checked(made: Bench):
     config = made.repo.oid("main:.agent/config.toml")
 
     assert [
-        ("Gitagent-Submission", result.submission.id),
+        ("Gitagent-Submission", result.submissions[0].id),
         ("Gitagent-Tip", tip),
         ("Gitagent-Config", config),
         ("Gitagent-Checked", product(made, made.target)),
@@ -118,7 +118,7 @@ def test_fake_trailers_in_other_peoples_text_are_escaped(made: Bench):
     result = landed(made.land(tip_of(made, {"a.txt": "one\n"}, message)))
     ours = [pair for pair in made.repo.trailers("main") if "itagent" in pair[0].lower()]
 
-    assert ("Gitagent-Submission", result.submission.id) == ours[0]
+    assert ("Gitagent-Submission", result.submissions[0].id) == ours[0]
     assert 5 == len(ours)
 
 
@@ -373,7 +373,7 @@ def test_edits_in_the_way_hold_the_landing_and_name_the_paths(made: Bench):
     made.repo.write("README.md", "# mine, uncommitted\n")
     result = made.land_ready(ready, candidate)
 
-    assert isinstance(result, Held)
+    assert isinstance(result, Obstructed)
     assert "README.md" in result.reason
     assert old == made.target
     assert "# mine, uncommitted\n" == (made.repo.path / "README.md").read_text()
@@ -384,7 +384,7 @@ def test_an_untracked_file_in_the_way_holds_the_landing(made: Bench):
     made.repo.write("a.txt", "mine\n")
     result = made.land(tip_of(made, {"a.txt": "one\n"}))
 
-    assert isinstance(result, Held)
+    assert isinstance(result, Obstructed)
     assert "a.txt" in result.reason
     assert "mine\n" == (made.repo.path / "a.txt").read_text()
 
@@ -395,7 +395,7 @@ def test_a_held_landing_is_recorded_once_and_lands_when_the_way_is_free(made: Be
     ready = made.green(submission, candidate)
     made.repo.write("README.md", "# mine\n")
     for _ in range(3):
-        assert isinstance(made.land_ready(ready, candidate), Held)
+        assert isinstance(made.land_ready(ready, candidate), Obstructed)
         now = submit.find(made.objects, submission.id)
         ready = replace(ready, commit=now.commit, oid=now.oid)
     story = made.repo.log("%s", "--first-parent", submit.ref_of(submission.id))
@@ -440,7 +440,7 @@ def test_the_landing_commit_cannot_be_pruned_before_the_swap(made: Bench):
     submission = made.submit(tip_of(made, {"a.txt": "one\n"}))
     candidate = made.prepare(submission)
     assert isinstance(
-        made.land_ready(made.green(submission, candidate), candidate), Held
+        made.land_ready(made.green(submission, candidate), candidate), Obstructed
     )
     submit.unpin(made.repository, submission)
     made.repo.git("gc", "-q", "--prune=now")
@@ -468,7 +468,7 @@ def test_a_candidate_whose_merged_tree_was_pruned_still_lands(made: Bench):
 def test_landing_lets_the_candidate_go(made: Bench):
     result = landed(made.land(tip_of(made, {"a.txt": "one\n"})))
 
-    assert made.repo.ref(submit.candidate_ref(result.submission.id)) is None
+    assert made.repo.ref(submit.candidate_ref(result.submissions[0].id)) is None
 
 
 # --- other repositories
@@ -490,6 +490,6 @@ def test_it_lands_in_bare_and_in_sha256_repositories(
 
 def test_the_record_is_read_with_plain_git(made: Bench):
     result = landed(made.land(tip_of(made, {"a.txt": "one\n"})))
-    text = made.repo.read("record-v1.json", submit.ref_of(result.submission.id))
+    text = made.repo.read("record-v1.json", submit.ref_of(result.submissions[0].id))
 
     assert made.target == json.loads(text)["commit"]

@@ -153,15 +153,6 @@ def test_the_archive_is_read_step_by_step_and_the_newest_counts(made: Bench):
     assert second.oid == known.record(made.objects, submit.ref_of(first.id))
 
 
-def test_unpinning_what_is_not_pinned_is_no_error(made: Bench):
-    submission = made.submit(made.offer({"a": "1"}))
-    made.prepare(submission)
-    submit.unpin(made.repository, submission)
-    submit.unpin(made.repository, submission)
-
-    assert made.repo.ref(submit.candidate_ref(submission.id)) is None
-
-
 def test_fifty_creates_at_once_give_one_ref_and_one_answer(made: Bench):
     tip = made.offer({"a": "1"})
     command = [sys.executable, "-c", _CREATE, str(made.repo.path), tip]

@@ -4,7 +4,7 @@ import pytest
 
 from gitagent.core.task import TaskState
 from gitagent.errors import UserError
-from gitagent.lander.land import Held, add_task, move_done
+from gitagent.lander.tasks import Held, add_task, move_done
 from tests.support.lander import Bench, moment, task_record
 
 MAIN = "refs/heads/main"

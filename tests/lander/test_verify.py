@@ -36,7 +36,7 @@ def landed(made: Bench, name: str = "a") -> tuple[Submission, Candidate]:
     candidate = made.prepare(submission)
     result = made.land_ready(made.green(submission, candidate), candidate)
     assert isinstance(result, Landed)
-    return made.settle(result.submission), candidate
+    return made.settle(result.submissions[0]), candidate
 
 
 def test_what_was_landed_as_it_should_be_is_proven(made: Bench):
@@ -52,7 +52,7 @@ def test_what_was_landed_as_it_should_be_is_proven(made: Bench):
         task_blob=blob,
     )
     assert isinstance(result, Landed)
-    made.settle(result.submission)
+    made.settle(result.submissions[0])
     found = findings(made)
 
     assert [] == found[:-1]

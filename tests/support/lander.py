@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gitagent.core.action import StartRun
+from gitagent.core.action import LandStep, StartRun
 from gitagent.core.candidate import Candidate
 from gitagent.core.receipt import Receipt, Result, check_key
 from gitagent.core.settings import Check, Settings
@@ -70,10 +70,17 @@ class Bench:
         )
 
     def prepare(self, submission: Submission, base: str = "") -> Candidate:
-        """Make the candidate on the target."""
-        return prepare.prepare(
-            self.repository, self.objects, submission, base or self.target
-        )
+        """Make the candidate on the target, and pin it as for a check."""
+        (*_, made) = self.line(submission, base=base)
+        if not made.product:
+            return made
+        return prepare.pin(self.repository, self.objects, made)
+
+    def line(self, *submissions: Submission, base: str = "") -> list[Candidate]:
+        """Make the candidates of a line, the bare target first."""
+        base = base or self.target
+        lines = [submissions]
+        return [*prepare.prepare(self.repository, self.objects, base, lines, {})]
 
     def receipt(
         self,
@@ -85,7 +92,7 @@ class Bench:
     ) -> Receipt:
         """Store a receipt for one check, as if it had run."""
         check = check or self.settings.check[0]
-        parents = (candidate.base, candidate.tip)
+        parents = (candidate.base, *candidate.tips)
         made = Receipt(
             check=check.name,
             key=check_key(check, candidate.product, ENVIRONMENT, parents),
@@ -120,7 +127,7 @@ class Bench:
 
     def land(
         self, tip: str, record: TaskRecord | None = None, **fields: object
-    ) -> landing.Landed | landing.Held:
+    ) -> landing.Landed | landing.Obstructed:
         """Submit, prepare, call it green, and land."""
         submission = self.submit(tip, **fields)
         candidate = self.prepare(submission)
@@ -132,14 +139,12 @@ class Bench:
         submission: Submission,
         candidate: Candidate,
         record: TaskRecord | None = None,
-    ) -> landing.Landed | landing.Held:
+    ) -> landing.Landed | landing.Obstructed:
         """Land what is green."""
         return landing.land(
             self.repository,
             self.objects,
-            submission,
-            candidate,
-            record,
+            (LandStep(submission, candidate, record, candidate.product),),
             self.settings,
             moment(),
         )
@@ -151,9 +156,9 @@ class Bench:
 
     def start(self, candidate: Candidate, check: Check, run: int = 1) -> StartRun:
         """Return the order to run one check."""
-        parents = (candidate.base, candidate.tip)
+        parents = (candidate.base, *candidate.tips)
         key = check_key(check, candidate.product, ENVIRONMENT, parents)
-        return StartRun("s-000000000000", candidate, check, key, run)
+        return StartRun(("s-000000000000",), candidate, check, key, run)
 
 
 @contextmanager
