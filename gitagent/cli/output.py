@@ -27,6 +27,7 @@ _STATES = {
     "rejected": "bold red",
     "refused": "bold red",
     "direct": "bold red",
+    "rewound": "bold red",
     "bad": "bold red",
 }
 _KINDS = {"plain": "", "good": "bold green", "warn": "bold yellow", "bad": "bold red"}

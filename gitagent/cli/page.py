@@ -41,11 +41,10 @@ def page(
     where: str,
     now: str,
     working: bool,
-    subjects: Mapping[str, str],
     everything: bool,
     left_out: int,
 ) -> Page:
-    """Lay out a report; ``subjects`` are those of the direct commits."""
+    """Lay out a report."""
     tasks, submissions = report["tasks"], report["submissions"]
     open_tasks = [line for line in tasks if line["state"] in _OPEN_TASKS]
     queue = [line for line in submissions if line["state"] in _OPEN_SUBMISSIONS]
@@ -70,14 +69,11 @@ def page(
         ),
         Section(
             "Past the lander",
-            tuple(
-                ("direct", oid[:12], subjects.get(oid, ""), "")
-                for oid in report["target"]["direct"]
-            ),
+            tuple(_finding(each, now) for each in report["target"]["findings"]),
         ),
     )
     return Page(
-        head=tuple(_head(report, where, working=working)),
+        head=tuple(_head(report, where, now, working=working)),
         sections=tuple(section for section in sections if section.rows),
         foot=tuple(_foot(report, len(ended) - len(shown) + left_out)),
     )
@@ -113,7 +109,7 @@ def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> Iterator[str]:
 
 
 def _head(
-    report: Mapping[str, Any], where: str, *, working: bool
+    report: Mapping[str, Any], where: str, now: str, *, working: bool
 ) -> Iterator[tuple[str, str]]:
     daemon, target = report["daemon"], report["target"]
     if daemon["running"]:
@@ -126,6 +122,40 @@ def _head(
     yield "plain", f"target {short} at {target['commit'][:12]}"
     if target["paused"]:
         yield "bad", target["paused"]
+    if target["push"] is not None:
+        yield from _push(target["push"], short, now)
+
+
+def _push(push: Mapping[str, Any], target: str, now: str) -> Iterator[tuple[str, str]]:
+    """Yield how the remote stands; nothing while it has what we have."""
+    remote, behind, reason = push["remote"], push["behind"], push["reason"]
+    why = f": {clean.sentence(reason, _CELL)}" if reason else ""
+    if push["ahead"]:
+        has = _count(push["ahead"], "commit")
+        lacks = f", and lacks {behind} of its own" if behind else ""
+        yield "bad", f"{remote} has {has} that {target} lacks{lacks}{why}"
+    elif behind:
+        since = say.ago(push["since"], now)
+        has = _count(behind, "commit")
+        yield "warn", f"{remote} is {has} behind, the first from {since}{why}"
+    elif behind is None and why:
+        yield "warn", f"{remote} has never been reached{why}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _finding(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
+    """Return what a commit is, and whose; who moved the target no commit says."""
+    who = line["author"]
+    if line["committer"] != who:
+        who = f"{who}, committed by {line['committer']}"
+    merge = "a merge " if line["parents"] > 1 else ""
+    about = f"{merge}by {who}, {say.ago(line['committed'], now)}"
+    if line["submission"] is not None:
+        about = f"{line['submission']} had landed, and the target was moved back"
+    return (line["kind"], line["commit"][:12], line["subject"], about)
 
 
 def _task(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
@@ -173,5 +203,5 @@ def _foot(report: Mapping[str, Any], hidden: int) -> Iterator[str]:
         yield "Nothing is asked for; see: gitagent task add --help"
     if hidden:
         yield f"{hidden} more are settled: gitagent status --all"
-    if report["target"]["direct"]:
+    if report["target"]["findings"]:
         yield "Look at a commit that got past the lander with: git show <commit>"

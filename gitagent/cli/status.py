@@ -8,7 +8,6 @@ from gitagent.cli import page, say
 from gitagent.cli.here import Here
 from gitagent.daemon.overview import overview
 from gitagent.daemon.report import report
-from gitagent.git.repository import Repository
 from gitagent.host import clock
 
 
@@ -51,7 +50,6 @@ def command(
         where=str(repo.worktree or repo.common_dir),
         now=clock.stamp(now),
         working=seen.working,
-        subjects=_subjects(repo, seen.direct),
         everything=everything,
         left_out=seen.left_out,
     )
@@ -62,11 +60,3 @@ def command(
         return
     for line in page.plain(laid_out):
         say.out(line)
-
-
-def _subjects(repo: Repository, commits: tuple[str, ...]) -> dict[str, str]:
-    if not commits:
-        return {}
-    done = repo.git.run("log", "--no-walk=unsorted", "-z", "--format=%H %s", *commits)
-    pairs = (field.partition(" ") for field in done.fields)
-    return {oid: subject.strip() for oid, _, subject in pairs}

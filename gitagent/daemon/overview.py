@@ -17,6 +17,8 @@ from gitagent.core.submission import Submission
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import remembered
 from gitagent.daemon.committed import unreadable
+from gitagent.daemon.findings import Finding, findings
+from gitagent.daemon.lag import Lag, lag
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.git import records
@@ -47,7 +49,8 @@ class Overview:
     commit: str  # that the target is at
     moved: str  # UTC; when that commit was made
     paused: str | None  # why nothing can land
-    direct: tuple[str, ...]  # commits that got past the lander
+    findings: tuple[Finding, ...]  # of the audit
+    push: Lag | None  # None: there is no remote to push to
     files: dict[str, TaskFile]  # the open tasks' files by id
     tasks: dict[str, TaskRecord]  # by id
     submissions: dict[str, Submission]  # by id
@@ -76,14 +79,21 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             objects, shown, SUBMISSIONS, record.load_submission
         )
         files, bad_files = _files(objects, commit, tasks)
+        paused, remote = remembered.paused(repo, objects, target, commit)
+        known = submissions.values()
         return Overview(
             pid=there.pid if there else None,
             working=there is not None or held(repo.common_dir),
             target=target,
             commit=commit,
             moved=stamp(datetime.fromtimestamp(objects.commit(commit).time, UTC)),
-            paused=remembered.paused(repo, objects, target, commit),
-            direct=remembered.direct(repo, objects, commit, submissions),
+            paused=paused,
+            findings=findings(
+                repo,
+                remembered.direct(repo, objects, commit, submissions),
+                remembered.rewound(repo, commit, known),
+            ),
+            push=lag(repo, objects, remote, commit, known) if remote else None,
             files=files,
             tasks=tasks,
             submissions=submissions,

@@ -7,7 +7,7 @@ it, or with an unusable one, both are found anew.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -49,14 +49,22 @@ def target(
     return found, refs[found]
 
 
-def paused(repo: Repository, objects: Objects, ref: str, commit: str) -> str | None:
-    """Return why the settings of the target's commit let nothing land, or None."""
+def paused(
+    repo: Repository, objects: Objects, ref: str, commit: str
+) -> tuple[str | None, str]:
+    """Return what the settings of the target's commit say about ways in and out.
+
+    That is why nothing can land, or None, and the remote that is pushed to, or "".
+    """
     entry = objects.path(commit, CONFIG)
     blob = entry.oid if entry else ""
     known = _recall(repo, "settings")
     if blob and known.get("blob") == blob:
-        text = known.get("paused")
-        return text if isinstance(text, str) else None
+        text, remote = known.get("paused"), known.get("push")
+        return (
+            text if isinstance(text, str) else None,
+            remote if isinstance(remote, str) else "",
+        )
     # Loading the reader of settings takes longer than all the rest of a command.
     from gitagent.core.pause import pause  # noqa: PLC0415
     from gitagent.core.snapshot import Snapshot, Target  # noqa: PLC0415
@@ -65,9 +73,10 @@ def paused(repo: Repository, objects: Objects, ref: str, commit: str) -> str | N
     settings, config, problem = SettingsInForce().at(objects, commit)
     there = Target(ref, commit, config=config, problem=problem)
     text = pause(Snapshot(target=there, settings=settings))
+    remote = settings.lander.push if settings is not None else ""
     if blob:
-        _remember(repo, "settings", {"blob": blob, "paused": text})
-    return text
+        _remember(repo, "settings", {"blob": blob, "paused": text, "push": remote})
+    return text, remote
 
 
 def direct(
@@ -101,6 +110,15 @@ def direct(
     if audit.memory is not None:
         _remember(repo, "audit", asdict(audit.memory))
     return found
+
+
+def rewound(
+    repo: Repository, commit: str, submissions: Iterable[Submission]
+) -> dict[str, str]:
+    """Return the landings among these that the target lacks: submission by commit."""
+    from gitagent.lander import audit  # noqa: PLC0415 - as in `direct`
+
+    return audit.rewound(repo, commit, submissions)
 
 
 class _Lazily(dict[str, Submission]):

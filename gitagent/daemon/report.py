@@ -4,12 +4,14 @@ The keys are a contract: they stay, in this order, and more may be added.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
 from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.submission import CheckLine, Submission, in_order
 from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
+from gitagent.daemon.findings import DIRECT
 from gitagent.daemon.overview import Overview
 
 VERSION: Final = 1
@@ -28,7 +30,9 @@ def report(seen: Overview, now: datetime) -> dict[str, Any]:
             "ref": seen.target,
             "commit": seen.commit,
             "paused": seen.paused,
-            "direct": list(seen.direct),
+            "direct": [each.commit for each in seen.findings if each.kind == DIRECT],
+            "findings": [asdict(each) for each in seen.findings],
+            "push": None if seen.push is None else asdict(seen.push),
         },
         "tasks": [*_tasks(seen)],
         "submissions": [*_submissions(seen, now)],

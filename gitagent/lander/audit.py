@@ -113,9 +113,10 @@ class Audit:
 def rewound(
     repo: Repository, tip: str, submissions: Iterable[Submission]
 ) -> dict[str, str]:
-    """Return the landings that ``tip`` lacks: submission by commit.
+    """Return the landings that ``tip`` lacks: submission by commit, newest first.
 
     A target only grows by landings; who rewinds it takes some back that are recorded.
+    At most 50, and none in a shallow clone, which cannot tell.
     """
     commits = {
         each.commit: each.id
@@ -124,11 +125,12 @@ def rewound(
         and each.commit is not None
         and each.commit != each.tip
     }
-    if not commits:
+    if not commits or (repo.common_dir / "shallow").exists():
         return {}
     asked = "".join(f"{oid}\n" for oid in (*commits, f"^{tip}"))
     done = repo.git.run("rev-list", "--ignore-missing", "--stdin", stdin=asked.encode())
-    return {oid: commits[oid] for oid in done.text.splitlines() if oid in commits}
+    gone = [oid for oid in done.text.splitlines() if oid in commits]
+    return {oid: commits[oid] for oid in gone[:SHOWN]}
 
 
 def _named(objects: Objects, seen: Step, submissions: Mapping[str, Submission]) -> bool:

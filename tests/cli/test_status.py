@@ -43,7 +43,8 @@ def test_json_has_the_keys_of_the_contract_in_their_order(repo):
 
     assert TOP == list(said)
     assert ["running", "pid"] == list(said["daemon"])
-    assert ["ref", "commit", "paused", "direct"] == list(said["target"])
+    keys = ["ref", "commit", "paused", "direct", "findings", "push"]
+    assert keys == list(said["target"])
     assert TASK == list(said["tasks"][0])
     assert SUBMISSION == list(said["submissions"][0])[: len(SUBMISSION)]
     assert ["name", "state", "seconds"] == list(said["submissions"][0]["checks"][0])
