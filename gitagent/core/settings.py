@@ -107,6 +107,19 @@ class Sandbox(Strict):
         default=2048,
         metadata=_doc("largest file in MiB that a worker or a check may write"),
     )
+    memory: int = field(
+        default=0,
+        metadata=_doc(
+            "MiB that a worker or a check may use at once; 0: as much as there is"
+        ),
+    )
+    processes: int = field(
+        default=4096,
+        metadata=_doc(
+            "processes and threads that a worker or a check may have at once; "
+            "0: as many as the machine lets be"
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

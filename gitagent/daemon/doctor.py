@@ -20,7 +20,7 @@ from gitagent.errors import GitagentError
 from gitagent.git.command import run_git
 from gitagent.git.repository import Repository
 from gitagent.git.worktree import entries
-from gitagent.host import clock, place, sandbox
+from gitagent.host import cgroup, clock, limits, place, sandbox
 from gitagent.host.lock import held, holder
 from gitagent.host.watch import Watch, filesystem, is_remote
 
@@ -94,6 +94,8 @@ def _sandbox(repo: Repository) -> Iterator[Fact]:
     problem = sandbox.probe()
     if problem is None:
         yield Fact("sandbox", Verdict.GOOD, f"usable, with {sandbox.find_bwrap()}")
+        verdict = Verdict.GOOD if cgroup.base() else Verdict.NOTE
+        yield Fact("limits", verdict, limits.describe())
     else:
         yield Fact("sandbox", Verdict.BAD, problem)
 

@@ -92,6 +92,8 @@ def _sandbox(settings: Settings) -> Iterator[Fault]:
     yield from _each(("sandbox", "read"), sandbox.read, _place_problem)
     yield from _each(("sandbox", "write"), sandbox.write, _place_problem)
     yield from _count(("sandbox", "file_limit"), sandbox.file_limit, 1, 10**9)
+    yield from _count(("sandbox", "memory"), sandbox.memory, 0, 10**9)
+    yield from _count(("sandbox", "processes"), sandbox.processes, 0, 10**6)
 
 
 def _place_problem(place: str) -> str | None:

@@ -88,6 +88,8 @@ class Confinement:
     read: tuple[str, ...] = ()  # host paths shown at their place; missing ones are not
     write: tuple[str, ...] = ()  # the same, writable
     file_limit: int = 10_240  # largest file that may be written, in MiB
+    memory: int = 0  # that all of it may use at once, in MiB; 0: as much as there is
+    processes: int = 0  # and threads, at once; 0: as many as the machine lets be
     network: tuple[str, ...] = ()  # "host:port" that may be reached, by a proxy
     network_setting: str = "sandbox.network"  # names the setting to who is denied
     mode: str = "required"  # or "off": no confinement at all

@@ -15,14 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from gitagent.host import kin, outlet, process
+from gitagent.host import cgroup, kin, outlet, process
 from gitagent.host.confinement import Confinement, environment
+from gitagent.host.limits import Limits
 from gitagent.host.process import Cancel, Exit
 from gitagent.host.sandbox import command, find_bwrap, outer_environment, probe
 
 MARK = "GITAGENT_RUN"  # names one unconfined run in the environment of its processes
 _OWNER = "GITAGENT_OWNER"  # names in the same way whose runs they all are
 _KEEP = process.KEEP
+_KILLED = 137  # of a run that was ended, as if its first process had been killed
 _READY_MS = 10_000  # for bubblewrap to make the namespaces, which takes 2 ms
 
 
@@ -55,7 +57,7 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """This machine: bubblewrap and a limit on file sizes, or no confinement at all.
+    """This machine: bubblewrap and limits, or no confinement at all.
 
     The confined processes die with the *thread* that calls `run`, not only with the
     daemon, so it has to be called from a thread that lives until it returns (any
@@ -76,6 +78,7 @@ class LocalEngine:
         if not self._owner:
             return 0
         outlet.clear(self._owner)
+        cgroup.clear(self._owner)
         return kin.kill_marked(_OWNER, self._owner)
 
     def run(
@@ -165,9 +168,10 @@ def _confined(
     mark: dict[str, str],
     more_fds: Sequence[int] = (),
 ) -> Exit:
-    status = _Status()
+    status, gate = _Status(), _Gate()
+    bounds = Limits(inside, mark.get(_OWNER, ""))
     try:
-        options = ("--json-status-fd", str(status.write))
+        options = ("--json-status-fd", str(status.write), "--block-fd", str(gate.read))
         with command(bwrap, argv, inside, *options) as (line, fds):
 
             def begun(pid: int) -> None:
@@ -175,23 +179,31 @@ def _confined(
                 if plan.on_start is not None:
                     plan.on_start(pid)
                 status.await_init()
+                status.hold(bounds)
+                gate.open()
 
             done = plan.run(
                 [*limits, *line],
                 cwd="/",
                 env=outer_environment() | mark,
                 on_start=begun,
-                pass_fds=[*fds, *more_fds, status.write],
+                pass_fds=[*fds, *more_fds, status.write, gate.read],
             )
-        if done.code is None or not done.started or status.command_ended():
-            return done
-        # Setting up failed, or there is no such command: bubblewrap's last words.
-        said = done.stderr or done.output
-        code = 127 if b"execvp" in said and b"No such file" in said else 126
-        return replace(done, code=code, started=False, stderr=said.strip())
+        ended = status.command_ended()
+        note = bounds.end(killed=not ended or done.code == _KILLED)
+        if bounds.ended and done.code is not None:
+            done = replace(done, code=_KILLED)
+        elif done.code is not None and done.started and not ended:
+            # Setting up failed, or there is no such command: bubblewrap's last words.
+            said = done.stderr or done.output
+            code = 127 if b"execvp" in said and b"No such file" in said else 126
+            done = replace(done, code=code, started=False, stderr=said.strip())
+        return replace(done, note=note).adding([note] if note else [])
     finally:
+        gate.open()
         status.end_all()
         status.close()
+        bounds.end(killed=True)
 
 
 def _unconfined(
@@ -207,6 +219,21 @@ def _unconfined(
     if done.code in {126, 127} and said.startswith(b"prlimit: failed to execute"):
         return replace(done, started=False, stderr=said.strip())
     return done
+
+
+class _Gate:
+    """Keeps the command from starting until its limits are set."""
+
+    def __init__(self) -> None:
+        self.read, self._write = os.pipe2(os.O_CLOEXEC)
+
+    def open(self) -> None:
+        """Let it start; more than once is harmless."""
+        if self.read >= 0:
+            os.write(self._write, b"x")
+            os.close(self._write)
+            os.close(self.read)
+            self.read = -1
 
 
 class _Status:
@@ -232,6 +259,12 @@ class _Status:
                 break
             self._told += data
         self._find_init()
+
+    def hold(self, bounds: Limits) -> None:
+        """Set the limits of pid 1, and with it of all that it will start."""
+        pid, space = self._value("child-pid"), self._value("pid-namespace")
+        if self._init is not None and pid is not None and space is not None:
+            bounds.hold(pid, space, self._init)
 
     def end_all(self) -> None:
         """Kill pid 1 inside and wait until it, and with it everything, is gone."""

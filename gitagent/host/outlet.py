@@ -97,14 +97,14 @@ class Outlet:
         said = os.pread(self._status, 4096, 0)
         self._close()
         lines = self._tally.end()
-        if done.started and done.code is not None:
+        if done.started and done.code is not None and not done.note:
             marker, _, reason = said.partition(b"\n")
             if marker != b"run":
                 why = done.stderr or done.output[-4096:]
                 return replace(done, code=126, started=False, stderr=why.strip())
             if reason:
                 return replace(done, started=False, stderr=reason.strip())
-        return _with(done, lines) if self._report else done
+        return done.adding(lines) if self._report else done
 
     def _close(self) -> None:
         if self._proxy is not None:
@@ -173,14 +173,3 @@ class _Tally:
         if dropped > 0:
             lines = [*lines[:_SHOWN], f"{dropped} lines are left out here"]
         return lines + rest
-
-
-def _with(done: Exit, lines: list[str]) -> Exit:
-    if not lines:
-        return done
-    text = "".join(f"gitagent: {line}\n" for line in lines).encode(errors="replace")
-    if done.dropped:
-        dropped = done.dropped + len(text)
-        return replace(done, tail=done.tail + text, dropped=dropped)
-    between = b"" if done.output.endswith(b"\n") or not done.output else b"\n"
-    return replace(done, output=done.output + between + text)

@@ -15,7 +15,7 @@ import sys
 import termios
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -50,6 +50,18 @@ class Exit:
     seconds: float = 0.0
     tail: bytes = b""  # last 16 KiB of what was dropped
     started: bool = True  # False: no such command (127), or it cannot run (126)
+    note: str = ""  # a sentence, if it ran into a limit of memory or processes
+
+    def adding(self, lines: Sequence[str]) -> "Exit":
+        """Return the same with lines of gitagent's own after the output."""
+        if not lines:
+            return self
+        text = "".join(f"gitagent: {each}\n" for each in lines).encode(errors="replace")
+        if self.dropped:
+            dropped = self.dropped + len(text)
+            return replace(self, tail=self.tail + text, dropped=dropped)
+        between = b"" if self.output.endswith(b"\n") or not self.output else b"\n"
+        return replace(self, output=self.output + between + text)
 
 
 def run(

@@ -29,6 +29,8 @@ def environment(settings: Settings) -> str:
         "read": list(sandbox.read),
         "write": list(sandbox.write),
         "file_limit": sandbox.file_limit,
+        "memory": sandbox.memory,
+        "processes": sandbox.processes,
         "system": _system(),
         "machine": platform.machine(),
         "path": inner_environment(inside)["PATH"],

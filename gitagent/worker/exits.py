@@ -35,7 +35,8 @@ def explain(
         return Outcome.FAILED, f"{subject} could not be started: {said}."
     if done.code == 0:
         return Outcome.OK, ""
-    return Outcome.FAILED, f"{subject} {_code(order, done.code)}."
+    how = f"{subject} {_code(order, done.code)}."
+    return Outcome.FAILED, f"{how} {done.note}" if done.note else how
 
 
 def step(folder: Folder, names: Sequence[str]) -> str:

@@ -76,6 +76,8 @@ def _confinement(
         read=(*sandbox.read, *read),
         write=write,
         file_limit=sandbox.file_limit,
+        memory=sandbox.memory,
+        processes=sandbox.processes,
         mode=str(sandbox.mode),
     )
 

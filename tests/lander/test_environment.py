@@ -26,6 +26,8 @@ def test_another_process_gets_the_same_digest():
         Sandbox(read=("/srv",)),
         Sandbox(write=("/srv",)),
         Sandbox(file_limit=1),
+        Sandbox(memory=1),
+        Sandbox(processes=1),
     ],
 )
 def test_each_sandbox_setting_changes_the_digest(sandbox: Sandbox):
