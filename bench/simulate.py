@@ -9,17 +9,18 @@ is in the tree and on which try it is, so every policy meets the same work.
 import hashlib
 import math
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
 
+from gitagent.core.rates import RECENT, learned
 from gitagent.core.search import Fact, Facts, Plan, Rates, Set, plan_batch, plan_chain
+from gitagent.core.submission import CheckLine, Submission, SubmissionState
 
 Policy = Callable[[Set, Facts, int, Rates], Plan]
 
-PRIOR_FAILURE = (1.0, 20.0)  # of so many submissions so many fail, before any is seen
-PRIOR_FLAKE = (0.5, 10.0)  # of so many reds that were run again so many were flakes
 NEIGHBOURS = 10  # a pair that is bad together stands at most this far apart
 SIGMA = 0.5  # of the logarithm of a run's duration, where that varies
 STUCK = 10_000  # plans in a row in which no time passed
@@ -155,8 +156,7 @@ class _Queue:
     order: list[str] = field(default_factory=list)
     came: dict[str, float] = field(default_factory=dict)
     landed: int = 0
-    settled: int = 0
-    flakes: int = 0
+    outcomes: deque[Submission] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def tree(self, names: Iterable[str]) -> int:
         bits = self.bits
@@ -166,12 +166,7 @@ class _Queue:
         return self.facts.get(self.tree(names), Fact.UNKNOWN)
 
     def rates(self) -> Rates:
-        failed, of = PRIOR_FAILURE
-        flaked, reds = PRIOR_FLAKE
-        return Rates(
-            failure=(failed + len(self.report.rejected)) / (of + self.settled),
-            flake=(flaked + self.flakes) / (reds + self.report.confirming),
-        )
+        return learned(self.outcomes)
 
     def land(self, length: int, now: float) -> None:
         names, report = tuple(self.order[:length]), self.report
@@ -180,9 +175,14 @@ class _Queue:
             report.red_tips += 1
         report.doubles += len(there) - len(set(there))
         self.landed = self.tree(names)
+        line = CheckLine(
+            "tests",
+            "flaky" if self.tries.get(self.landed, 0) > 1 else "passed",
+            receipt=str(self.landed),
+        )
         for name in names:
-            report.inversions += name != min(self.order)
-            self._settle(name, now)
+            report.inversions += name != self.order[0]
+            self._settle(name, SubmissionState.LANDED, line, now)
             report.landed.append(name)
 
     def reject(self, now: float) -> None:
@@ -192,12 +192,15 @@ class _Queue:
         self.report.unlucky += failed and not self.world.red(
             [*self.report.landed, name]
         )
-        self._settle(name, now)
+        line = CheckLine("tests", "failed", receipt=str(self.tree((name,))))
+        self._settle(name, SubmissionState.REJECTED, line, now)
         self.report.rejected.append(name)
 
-    def _settle(self, name: str, now: float) -> None:
+    def _settle(
+        self, name: str, state: SubmissionState, line: CheckLine, now: float
+    ) -> None:
         self.order.remove(name)
-        self.settled += 1
+        self.outcomes.append(Submission(name, name, state, "", "", checks=(line,)))
         self.report.waits.append(now - self.came[name])
         self.report.makespan = now
 
@@ -284,7 +287,6 @@ def _end(queue: _Queue, run: _Run) -> None:
     queue.tries[run.tree] = queue.tries.get(run.tree, 0) + 1
     if run.rerun:
         queue.report.confirming += 1
-        queue.flakes += not run.red
     again = Fact.FAILED if run.rerun else Fact.RED
     queue.facts[run.tree] = again if run.red else Fact.GREEN
 
