@@ -30,6 +30,8 @@ class Fact(StrEnum):
     FAILED = "failed"  # failed twice, or cannot even be merged
 
 
+TRIES: Final = 50  # suppositions that one plan follows; their number is exponential
+
 _RED: Final = frozenset({Fact.RED, Fact.AGAIN, Fact.FAILED})
 
 Facts = Callable[[Set], Fact]
@@ -100,11 +102,12 @@ def _fails(first: Set, fact: Facts) -> bool:
     return bool(first) and fact(first) is Fact.FAILED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Search:
     fact: Facts
     rates: Rates
     slots: int
+    tries: int = TRIES
 
     def fill(self, good: Set, rest: Set, slots: int, run: list[Set]) -> None:
         """Add sets until there are ``slots``; the members ``good`` are taken to land.
@@ -112,8 +115,9 @@ class _Search:
         Once every cut of a red set is under check, the slots that are left run ahead
         as if the one at fault were rejected already.
         """
-        if not rest or len(run) >= slots:
+        if not rest or len(run) >= slots or not self.tries:
             return
+        self.tries -= 1
         known, red = self._look(good, rest)
         green = max(
             (k for k in range(red or len(known)) if known[k] is Fact.GREEN), default=0

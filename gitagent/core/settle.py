@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from gitagent.core.action import Action, DropRef, Submit, WriteSubmission, told
 from gitagent.core.ident import submission_id
@@ -15,21 +16,24 @@ from gitagent.core.task import TaskState
 def offers(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
     """Take what is offered, and let go of what has landed."""
     by_tip = {s.tip: s for s in snapshot.submissions.values() if s.task is None}
+    count = 0
     for offer in snapshot.offers:
         known = by_tip.get(offer.tip)
         if known is None:
-            yield Submit(submission_for(offer, now))
+            yield Submit(submission_for(offer, now, count))
+            count += 1
         elif known.state is SubmissionState.LANDED:
             yield DropRef(offer.ref, offer.tip)
 
 
-def submission_for(offer: Offer, now: Moment) -> Submission:
-    """Return the submission that an offered tip becomes."""
+def submission_for(offer: Offer, now: Moment, nth: int = 0) -> Submission:
+    """Return the submission that an offered tip becomes, the ``nth`` of this moment."""
+    created = datetime.fromisoformat(now.precise) + timedelta(microseconds=nth)
     return Submission(
         id=submission_id(offer.tip),
         tip=offer.tip,
         state=SubmissionState.QUEUED,
-        created=now.precise,
+        created=f"{created:%Y-%m-%dT%H:%M:%S.%f}Z",
         since=now.stamp,
         branch=offer.ref,
         submitter=offer.author,

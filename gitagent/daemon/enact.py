@@ -79,10 +79,25 @@ class Enactor:
     pool: Pool
     live: Live
 
-    def enact(  # noqa: C901, PLR0912 - one arm an action
+    def enact(
+        self, actions: list[Action], snapshot: Snapshot, objects: Objects, now: Moment
+    ) -> None:
+        """Make effects; several only of WriteSubmission.
+
+        Raises:
+            LostRace: one was not made, because somebody came first.
+            Busy: it can be tried again.
+            GitagentError: it failed otherwise.
+        """
+        if len(actions) > 1:
+            writes = [each for each in actions if isinstance(each, WriteSubmission)]
+            self._write_submissions(writes, snapshot, objects)
+        else:
+            self._enact(actions[0], snapshot, objects, now)
+
+    def _enact(  # noqa: C901, PLR0912 - one arm an action
         self, action: Action, snapshot: Snapshot, objects: Objects, now: Moment
     ) -> None:
-        """Make one effect. Raises LostRace, Busy or another GitagentError."""
         match action:
             case WriteTask(old, new, message):
                 self._write_task(old, new, message, snapshot)
@@ -95,7 +110,7 @@ class Enactor:
             case Submit(submission):
                 self._submit(submission, objects)
             case WriteSubmission():
-                self._write_submission(action, snapshot)
+                self._write_submissions([action], snapshot, objects)
             case Prepare():
                 self._prepare(action)
             case StartRun():
@@ -198,10 +213,21 @@ class Enactor:
         self.live.began(task, stop)
         self.live.start(f"attempt {task}", body)
 
-    def _write_submission(self, action: WriteSubmission, snapshot: Snapshot) -> None:
-        old, new = action.old, action.new
-        submit.write(self.repo, old, new, action.message)
-        if new.state is not SubmissionState.CHECKING:
+    def _write_submissions(
+        self, writes: list[WriteSubmission], snapshot: Snapshot, objects: Objects
+    ) -> None:
+        changes = [(each.old, each.new, each.message, ()) for each in writes]
+        results = submit.write_many(self.repo, objects, changes)
+        for action, result in zip(writes, results, strict=True):
+            if not isinstance(result, LostRace):
+                self._written(action, snapshot)
+        for result in results:
+            if isinstance(result, LostRace):
+                raise result
+
+    def _written(self, action: WriteSubmission, snapshot: Snapshot) -> None:
+        new = action.new
+        if new.settled or new.state is SubmissionState.HELD:
             log(new.id, action.message)
         if new.settled:
             self.live.held.pop(new.id, None)
@@ -245,8 +271,10 @@ class Enactor:
             monotonic(),
             cancel,
         )
-        names = ", ".join(action.submissions) or snapshot.target.ref
-        log(names, f"check {action.check.name} runs: {action.check.run}")
+        first, *others = action.submissions or (snapshot.target.ref,)
+        more = f" with {len(others)} ahead of it" if others else ""
+        who = others[-1] if others else first
+        log(who, f"check {action.check.name} runs{more}: {action.check.run}")
         work = partial(self._check, action, snapshot, cancel)
         self.live.start(f"check {action.check.name}", work)
 

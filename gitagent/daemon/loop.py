@@ -6,8 +6,9 @@ missed, doubled or late does no harm, and a restart is the same loop.
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from gitagent.core.action import (
     Action,
@@ -20,6 +21,7 @@ from gitagent.core.action import (
     RecoverAttempt,
     StartAttempt,
     StartRun,
+    WriteSubmission,
     WriteTask,
 )
 from gitagent.core.archive import decide_archive
@@ -120,18 +122,19 @@ class Loop:
         self._problem = ""
         self._let_go()
         acted = False
-        for action in self._decide(snapshot, now):
+        for actions in _together(self._decide(snapshot, now)):
             try:
-                self.enactor.enact(action, snapshot, objects, now)
+                self.enactor.enact(actions, snapshot, objects, now)
             except LostRace:
                 return True
             except Exception as error:  # noqa: BLE001 - of ours, and no end of the loop
-                self._put_off(action, error)
+                self._put_off(actions[0], error)
                 continue
             acted = True
             # That a run was started says nothing about how it ends.
-            if not isinstance(action, StartRun):
-                self._failed.pop(subject(action), None)
+            for action in actions:
+                if not isinstance(action, StartRun):
+                    self._failed.pop(subject(action), None)
         return acted or heard
 
     def _decide(self, snapshot: Snapshot, now: Moment) -> list[Action]:
@@ -289,6 +292,15 @@ class Loop:
             boot=boot.boot_id(),
             cores=CORES,
         )
+
+
+def _together(actions: list[Action]) -> Iterator[list[Action]]:
+    """Group what is written at once: records of submissions that follow each other."""
+    for kind, group in groupby(actions, key=type):
+        if kind is WriteSubmission:
+            yield list(group)
+        else:
+            yield from ([each] for each in group)
 
 
 def subject(action: Action) -> str:
