@@ -30,12 +30,21 @@ FLAGS = (
     "maintenance.auto=false",
     "-c",
     "commit.gpgsign=false",
+    # gpg's agent would ask for a passphrase on the person's own screen.
+    "-c",
+    "tag.gpgSign=false",
+    "-c",
+    "push.gpgSign=false",
+    "-c",
+    "credential.interactive=false",
     "-c",
     "safe.bareRepository=explicit",
 )
 
 # What reaches a remote needs: configuration, credentials, agents, proxies, TLS roots.
-# A user's own core.sshCommand has to win, so GIT_SSH_COMMAND is passed on and not set.
+# A user's own core.sshCommand has to win, so GIT_SSH_COMMAND is passed on and not set;
+# ssh asks nothing all the same, for it has no terminal and _QUIET forbids its window.
+# So DISPLAY and WAYLAND_DISPLAY, GPG_TTY, EDITOR and VISUAL are not passed on.
 _USER = (
     "HOME",
     "USER",
@@ -75,6 +84,7 @@ _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "/bin/false",
     "SSH_ASKPASS": "/bin/false",
+    "SSH_ASKPASS_REQUIRE": "never",
     "GCM_INTERACTIVE": "never",
     "GIT_EDITOR": ":",
     "GIT_SEQUENCE_EDITOR": ":",
