@@ -7,11 +7,11 @@ whatever the statement says.
 """
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 
 from gitagent.core.candidate import Change, PathChange
 from gitagent.core.glob import named
+from gitagent.core.shell import steps
 from gitagent.core.task import TaskFile
 from gitagent.core.testmarks import is_test, stem, subject
 from gitagent.core.weakening import deleted_tests
@@ -33,8 +33,9 @@ _LEAVE = re.compile(
     r"|without|leave|keep|except|unchanged|untouched|off[ -]limits)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"\n\s*\n|\n\s*(?=[-*+#]|\d+\.)|(?<=[.!?;])\s+")
-_STEPS = re.compile(r"&&|\|\||[;|&\n]")
+_SENTENCE = re.compile(
+    r"\n[ \t]{0,40}\n|\n[ \t]{0,40}(?=[-*+#]|\d{1,3}\.)|(?<=[.!?;])\s"
+)
 _AROUND = "`'\"()[]{}<>,;:!?*"
 
 
@@ -79,29 +80,12 @@ def _edited(
 def _arguments(command: str) -> Iterator[str]:
     """Yield the paths that the words of a shell command may be, from the top.
 
-    A ``cd`` holds for what follows it; ``tests/test_x.py::test_y`` is the file.
+    ``tests/test_x.py::test_y`` is the file, and so is ``--file=tests/test_x.py``.
     """
-    folder = ""
-    for step in _STEPS.split(command):
-        try:
-            words = shlex.split(step)
-        except ValueError:  # a quotation that goes over a step
-            words = step.split()
-        if len(words) == 2 and words[0] == "cd":
-            folder = _joined(folder, words[1])
-        for word in words:
-            yield _joined(folder, word.partition("::")[0])
-            yield _joined(folder, word.partition("=")[2])
-
-
-def _joined(folder: str, word: str) -> str:
-    names: list[str] = []
-    for name in f"{folder}/{word}".split("/"):
-        if name == "..":
-            names = names[:-1]
-        elif name not in {"", "."}:
-            names.append(name)
-    return "/".join(names)
+    for step in steps(command):
+        for word in step.words:
+            yield step.path(word.partition("::")[0])
+            yield step.path(word.partition("=")[2])
 
 
 def _asked(task: TaskFile) -> Iterator[str]:

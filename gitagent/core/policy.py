@@ -12,6 +12,7 @@ from gitagent.core.agent import Agent
 from gitagent.core.approval import Approval, Needed, missing
 from gitagent.core.candidate import Candidate, Change, PathChange
 from gitagent.core.divergence import mismatches
+from gitagent.core.gate import gates
 from gitagent.core.glob import barred, matching, named
 from gitagent.core.layout import (
     DONE,
@@ -65,13 +66,13 @@ def rule(
         _say("These names differ only in case or accents", candidate.colliding),
         _say("This is a Git repository inside the tree", _embedded(product)),
     ]
-    if submission.task is None:
-        weakened = ()
-    else:
+    signs: list[tuple[str, str]] = []
+    if submission.task is not None:
+        signs = [*gates(settings.check, product), *weakened]
         found += _worker_offences(records, product, submission.task, task, agent)
         if task is not None:
             found += mismatches(task, product, submission.divergence or "")
-    needed = _needed(product, settings, dict(weakened))
+    needed = _needed(product, settings, signs)
     return Ruling(
         tuple(sentence for sentence in found if sentence),
         missing(approval, submission.id, candidate.tip, needed),
@@ -108,19 +109,20 @@ def offences(
 
 
 def _needed(
-    product: tuple[PathChange, ...], settings: Settings, weakened: dict[str, str]
+    product: tuple[PathChange, ...],
+    settings: Settings,
+    signs: Iterable[tuple[str, str]],
 ) -> tuple[Needed, ...]:
     """Return what a person has to approve, one entry a path."""
-    protected = set(barred(_protected(settings), _paths(product)))
+    why: dict[str, list[str]] = {}
+    for path in barred(_protected(settings), _paths(product)):
+        why.setdefault(path, []).append("protected")
+    for path, sign in signs:
+        why.setdefault(path, []).append(sign)
     return tuple(
-        Needed(c.path, c.new_mode, c.new_blob, ", ".join(why))
+        Needed(c.path, c.new_mode, c.new_blob, ", ".join(why[c.path]))
         for c in product
-        if (
-            why := [
-                *(["protected"] if c.path in protected else []),
-                *([weakened[c.path]] if c.path in weakened else []),
-            ]
-        )
+        if c.path in why
     )
 
 

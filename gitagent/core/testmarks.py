@@ -7,6 +7,7 @@ that means harm can hide from any of them.
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing"})
@@ -19,8 +20,9 @@ _CONFIG = re.compile(
     r"pytest\.ini|pyproject\.toml|setup\.cfg|tox\.ini|noxfile\.py|package\.json"
     r"|(?:jest|vitest|playwright|cypress|karma)\.conf(?:ig)?\.[^/]+|\.mocharc.*"
     r"|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec|\.coveragerc"
+    r"|(?:GNU)?[Mm]akefile|.*\.mk|[Jj]ustfile"
 )
-_COMMENT = re.compile(r"\s*(?:#(?!\[)|//|\*|/\*|--\s|;)")
+_COMMENTS = ("#", "//", "*", "/*", "-- ", ";")
 
 _SKIP = re.compile(
     r"pytest\.(?:mark\.)?(?:skip|skipif|xfail|importorskip)\b"
@@ -30,10 +32,22 @@ _SKIP = re.compile(
     r"|\b[xf](?:it|describe|test|context)\("
     r"|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b|\[Ignore\b"
     r"|\bmarkTest(?:Skipped|Incomplete)\("
+    r"|\bpytest_(?:collection_modifyitems|ignore_collect|runtest_protocol"
+    r"|runtest_makereport|pyfunc_call|sessionfinish)\b"
+    r"|\b(?:os\._exit|pytest\.exit)\(|\bprocess\.exit\(0"
 )
 _LEFT_OUT = re.compile(
-    r"--(?:ignore(?:-glob)?|deselect)\b|--passWithNoTests\b"
+    r"--(?:ignore(?:-glob)?|deselect|collect-only|co)\b|--passWithNoTests\b"
     r"|\b(?:testPathIgnorePatterns|norecursedirs)\b|(?<![\w-])-[km][ =]['\"\\]*not\b"
+)
+_WHICH = re.compile(
+    r"^[ \t]*[\"']?(?:testpaths|python_(?:files|classes|functions)|testMatch|testRegex"
+    r"|roots|spec)[\"']?\s{0,9}[=:]",
+    re.MULTILINE,
+)
+_SCRIPT = re.compile(r"\s*\"(?:pre|post)?(?:test|check|lint|verify|ci)[\w:-]*\"\s*:")
+_RULE = re.compile(
+    r"(?:[\w./-]+\s+)*(?:test|tests|check|checks|lint|verify|ci)\b[^=]*:"
 )
 _ASSERT = re.compile(
     r"\bassert\w*\b|\bexpect\(|\bpytest\.raises\(|\bt\.(?:Error|Fatal)f?\("
@@ -41,13 +55,13 @@ _ASSERT = re.compile(
 )
 _TEST = re.compile(
     r"\bdef (test\w*)|\bfunc (Test\w+)|\bfunction (test\w+)"
-    r"|#\[(?:\w+::)?test\b[^{;]*?\bfn (\w+)|@Test\b[^{;]*?\b(\w+)\s*\("
+    r"|#\[(?:\w+::)?test\b[^{;]{0,100}?\bfn (\w+)|@Test\b[^{;]{0,100}?\b(\w+)\("
     r"|\b(?:it|test)(?:\.\w+)?\(\s*(\"[^\"\n]+\"|'[^'\n]+'|`[^`]+`)"
 )
-_NUMBER = r"(?P<number>\d[\d_]*(?:\.\d+)?(?:\s*\*\s*\d[\d_]*)*)(?P<unit>ms|s|m|h)?\b"
+_NUMBER = r"(?P<number>\d[\d_]*(?:\.\d+)?(?: ?\* ?\d[\d_]*)*)(?P<unit>ms|s|m|h)?\b"
 _LIMIT = re.compile(
     r"(?<![\w-])(?:--)?(?P<name>timeout|testTimeout|hookTimeout|test-timeout|slow-timeout)"
-    r"[\"']?\s*[:= ]\s*(?:\{\s*period\s*=\s*)?[\"']?" + _NUMBER
+    r"[\"']?[ \t]{0,9}[:= ][ \t]{0,9}(?:\{ ?period ?= ?)?[\"']?" + _NUMBER
 )
 _MARKED = re.compile(
     r"(?P<name>\bmark\.timeout|\b(?:jest|vi|test)\.setTimeout|\bthis\.timeout|@Timeout)"
@@ -65,24 +79,42 @@ class Marks:
     skips: Counter[str]  # lines that keep tests from running or from counting
     asserts: Counter[str]  # lines
     left_out: Counter[str]  # lines of a configuration that leave tests out
+    which: Counter[str]  # lines of a configuration that say where tests are
+    recipe: Counter[str]  # lines that are run when the tests are asked for
     marked: dict[str, list[float]]  # time limits in the marks of tests, by mark
     limits: dict[str, list[float]]  # time limits of a configuration, by name
     floors: list[float]  # coverage asked for
 
 
-def read(text: str) -> Marks:
-    """Return what counts in a text, comments aside."""
-    rows = [row for row in text.split("\n") if not _COMMENT.match(row)]
+def read(text: str, *, configuration: bool = False) -> Marks:
+    """Return what counts in a text, comments aside.
+
+    What only a configuration has is looked for in one alone.
+    """
+    rows = [row for row in text.split("\n") if not _is_comment(row)]
     code = "\n".join(rows)
+    settings = code if configuration else ""
     return Marks(
         tests=Counter("".join(names) for names in _TEST.findall(code)),
-        skips=_lines(rows, _SKIP),
-        asserts=_lines(rows, _ASSERT),
-        left_out=_lines(rows, _LEFT_OUT),
+        skips=_lines(code, _SKIP),
+        asserts=_lines(code, _ASSERT),
+        left_out=_lines(settings, _LEFT_OUT),
+        which=_lines(settings, _WHICH),
+        recipe=Counter(_recipe(rows) if configuration else ()),
         marked=_numbers(code, _MARKED),
-        limits=_numbers(code, _LIMIT),
-        floors=[float(number) for number in _FLOOR.findall(code)],
+        limits=_numbers(settings, _LIMIT),
+        floors=[float(number) for number in _FLOOR.findall(settings)],
     )
+
+
+def spans_lines(text: str) -> bool:
+    """Whether a mark on one line can belong to a test on another."""
+    return "#[" in text or "@Test" in text
+
+
+def _is_comment(row: str) -> bool:
+    bare = row.lstrip()
+    return bare.startswith(_COMMENTS) and not bare.startswith("#[")
 
 
 def is_test(path: str) -> bool:
@@ -121,8 +153,33 @@ def stem(path: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _lines(rows: list[str], pattern: re.Pattern[str]) -> Counter[str]:
-    return Counter(row.strip() for row in rows if pattern.search(row))
+def _recipe(rows: list[str]) -> Iterator[str]:
+    """Yield the scripts of a package.json, and what a Makefile runs, by habit."""
+    inside = False
+    for row in rows:
+        if row[:1].isspace():
+            if inside and row.strip():
+                yield row.strip()
+            elif _SCRIPT.match(row):
+                yield row.strip().rstrip(",")
+        elif row:
+            inside = _RULE.match(row) is not None
+            if inside:
+                yield row.strip()
+
+
+def _lines(code: str, pattern: re.Pattern[str]) -> Counter[str]:
+    """Return the lines that hold the pattern, each as often as it is there."""
+    found: Counter[str] = Counter()
+    end = -1
+    for match in pattern.finditer(code):
+        if match.start() < end:
+            continue  # a second one on the same line
+        start = code.rfind("\n", 0, match.start()) + 1
+        end = code.find("\n", match.start())
+        end = len(code) if end < 0 else end
+        found[code[start:end].strip()] += 1
+    return found
 
 
 def _numbers(code: str, pattern: re.Pattern[str]) -> dict[str, list[float]]:

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 from gitagent.core import testmarks
 from gitagent.core.candidate import Change, PathChange
-from gitagent.core.testmarks import Marks, as_good, is_configuration, is_prose, is_test
-
-_NOTHING = testmarks.read("")
+from gitagent.core.testmarks import (
+    Marks,
+    as_good,
+    is_configuration,
+    is_prose,
+    is_test,
+)
 
 
 def weakened(
@@ -22,13 +26,7 @@ def weakened(
     """Yield (path, what happened to it); ``load`` gives the text of a blob."""
     changes = tuple(changes)
     gone = frozenset(deleted_tests(changes))
-    pairs = [
-        _Pair(
-            change, *(_marks(blob, load) for blob in (change.old_blob, change.new_blob))
-        )
-        for change in changes
-        if _matters(change, gone)
-    ]
+    pairs = [_pair(change, load) for change in changes if _matters(change, gone)]
     tests = [pair for pair in pairs if is_test(pair.change.path)]
     for pair in pairs:
         path = pair.change.path
@@ -87,8 +85,21 @@ def _counted(marks: Marks, kind: str) -> Counter[str]:
     return found
 
 
-def _marks(blob: str, load: Callable[[str], str]) -> Marks:
-    return testmarks.read(load(blob)) if blob else _NOTHING
+def _pair(change: PathChange, load: Callable[[str], str]) -> _Pair:
+    before = load(change.old_blob) if change.old_blob else ""
+    after = load(change.new_blob) if change.new_blob else ""
+    if is_configuration(change.path):
+        return _Pair(
+            change,
+            testmarks.read(before, configuration=True),
+            testmarks.read(after, configuration=True),
+        )
+    if not testmarks.spans_lines(before + after):
+        # What both have cancels out, and a large file with a small change is cheap.
+        old, new = Counter(before.split("\n")), Counter(after.split("\n"))
+        before = "\n".join((old - new).elements())
+        after = "\n".join((new - old).elements())
+    return _Pair(change, testmarks.read(before), testmarks.read(after))
 
 
 def _matters(change: PathChange, gone: frozenset[str]) -> bool:
@@ -130,6 +141,10 @@ def _asserted(pair: _Pair, others: list[_Pair], took: list[_Pair]) -> int:
 def _runs_less(pair: _Pair) -> Iterator[str]:
     if (more := pair.growth("left_out")) > 0:
         yield f"{more} more {_plural('exclusion', more)}"
+    if pair.before.which != pair.after.which:
+        yield "other tests are looked for"
+    if pair.less("recipe"):
+        yield "what runs as the tests is another"
     before, after = pair.before.floors, pair.after.floors
     if before and (not after or min(after) < min(before)):
         yield (

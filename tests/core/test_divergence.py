@@ -1,5 +1,7 @@
 """What a worker did other than it was asked, told from the diff."""
 
+import time
+
 import pytest
 
 from gitagent.core.candidate import Candidate, Change, PathChange
@@ -172,3 +174,12 @@ def test_ordinary_work_raises_no_alarm():
 
     assert "" == found(asking("See `src/other.py`.", accept=ACCEPT), *changes)
     assert "" == found(asking(accept=("make test", "pytest tests")), *changes)
+
+
+@pytest.mark.parametrize("piece", ["\n", " ", "\n ", ". ", "a ", "- ", "do not "])
+def test_hostile_text_takes_no_time(piece: str):
+    text = piece * (200_000 // len(piece))
+    begun = time.process_time()
+    found(asking(text, accept=(text[:2000],)), edited("a"), statement=text)
+
+    assert time.process_time() - begun < 3

@@ -1,5 +1,7 @@
 """Signs that the tests judge less than before."""
 
+import time
+
 import pytest
 
 from gitagent.core.candidate import Change, PathChange
@@ -184,6 +186,19 @@ def test_pages_among_the_tests_judge_nothing():
             "coverage asked for is 5",
         ),
         ("pyproject.toml", "fail_under = 90", "", "no coverage"),
+        (
+            "pyproject.toml",
+            'testpaths = ["t", "u"]',
+            'testpaths = ["t"]',
+            "other tests",
+        ),
+        ("pytest.ini", "[pytest]", "[pytest]\npython_files = none_*.py", "other tests"),
+        ("tests/conftest.py", "", "def pytest_sessionfinish(s): ...", "1 more skip"),
+        ("conftest.py", "import os", "import os\nos._exit(0)", "1 more skip"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\ttrue\n", "another"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n", "another"),
+        ("Makefile", "a check: b\n\tpytest\n", "a: b\n\tpytest\n", "another"),
+        ("package.json", ' "test": "jest",', ' "test": "true",', "another"),
     ],
 )
 def test_looser_configuration_is_named(path: str, before: str, after: str, said: str):
@@ -196,6 +211,11 @@ def test_looser_configuration_is_named(path: str, before: str, after: str, said:
         ("pytest.ini", "timeout = 60", "timeout = 10"),
         ("pyproject.toml", "version = 1", "version = 2"),
         ("pyproject.toml", "", "timeout = 60"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest\n\truff\n"),
+        ("Makefile", "run:\n\ta\n\ntest:\n\tb\n", "run:\n\tc\n\ntest:\n\tb\n"),
+        ("Makefile", "latest:\n\ta\n", "latest:\n\tb\n"),
+        ("package.json", ' "test": "jest",', ' "test": "jest"\n "x": "y"'),
+        ("package.json", ' "react": "1",', ' "react": "2",'),
         ("src/client.py", "timeout = 10", "timeout = 60"),
         ("tests/a.py", "run(x, timeout=10)", "run(x, timeout=60)"),
         ("tests/a.py", ONE, ONE + TWO),
@@ -204,6 +224,22 @@ def test_looser_configuration_is_named(path: str, before: str, after: str, said:
 )
 def test_ordinary_work_is_no_sign(path: str, before: str, after: str):
     assert {} == signs((path, before, after))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("#[test] ", "@Test a ", "timeout ", " ", "\n", "it(", "it('", "a test "),
+        *("fail_under ", "1 * 1", "jest.setTimeout( ", '"test ', "x" * 99 + " "),
+    ],
+)
+def test_hostile_text_takes_no_time(piece: str):
+    text = f"timeout = 1{piece * (200_000 // len(piece))}"
+    begun = time.process_time()
+    read(text, configuration=True)
+    read(f"timeout{' ' * 200_000}x", configuration=True)
+
+    assert time.process_time() - begun < 3
 
 
 def test_configuration_is_known_by_name():
