@@ -5,38 +5,35 @@ check gets a fresh private Git directory each time, and may do to it, and to the
 whatever it likes. What it changed is judged by nothing that it can write: the kernel's
 change times against those in our index, and then the bytes themselves, against what
 git writes for the commit. So neither hidden index bits nor times put back hide an edit.
+
+Removing files waits for the disk, so that is done behind a run, once its verdict is
+told; see ``slots`` for how long that counts.
 """
 
-import fcntl
-import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count
 from pathlib import Path, PurePosixPath
 
+from gitagent.errors import GitagentError
 from gitagent.git import hostile, private, scratch
 from gitagent.git.command import Done
-from gitagent.git.drift import look, undo
+from gitagent.git.drift import Drift, look, undo
 from gitagent.git.identity import OWN
 from gitagent.git.repository import Repository
 from gitagent.git.same_file import same_file
+from gitagent.git.slots import Slot, Slots, Tidy
 from gitagent.git.stat_index import Folders, load
 from gitagent.git.sweep import opened, remove_below, remove_entry, remove_tree
 from gitagent.git.unignored import Search
 from gitagent.host import clock
 from gitagent.host.confinement import GIT_DIR, WORKSPACE
-from gitagent.host.place import make_private
 from gitagent.host.sandbox import Bind
 
 TIMEOUT_S = 900.0
 
 _TICK_S = 2.0  # longest step of a file system's clock
-
-
-# Indexes that were read, by the folder of their checkout.
-_Memory = dict[Path, tuple[tuple[int, int] | None, Folders]]
 
 
 class Pool:
@@ -47,39 +44,29 @@ class Pool:
 
     def __init__(self, repo: Repository, root: Path) -> None:
         self._repo = repo
-        self._root = root
-        self._memory: _Memory = {}
+        self._slots = Slots(root)
 
     @contextmanager
     def take(self) -> Iterator["Checkout"]:
         """Yield the first checkout that is free, or a new one."""
-        for number in count():
-            slot = self._root / str(number)
-            make_private(slot)
-            fd = os.open(slot / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                yield Checkout(self._repo, slot, self._memory)
-                return
-            finally:
-                os.close(fd)
+        with self._slots.take() as slot:
+            yield Checkout(self._repo, slot)
 
 
 class Checkout:
     """One checkout, held by one taker."""
 
-    def __init__(self, repo: Repository, slot: Path, memory: _Memory) -> None:
+    def __init__(self, repo: Repository, slot: Slot) -> None:
         self._repo = repo
-        self._slot = slot
-        self._memory = memory
-        self._own = slot / "own.git"
+        self._slot = slot.path
+        self._known = slot.known
+        self.leave = slot.leave
+        self._own = self._slot / "own.git"
         self._keep: frozenset[str] = frozenset()
         self._commit = ""
         self._shown = False  # whether `inside` was made since the last prepare
-        self.tree = slot / "tree"  # the files
+        self._drift: Drift | None = None  # as it was judged
+        self.tree = self._slot / "tree"  # the files
         self.tree.mkdir(exist_ok=True)
         self._env = self._open()
 
@@ -94,12 +81,18 @@ class Checkout:
             OSError: the kernel refuses to remove a file.
         """
         self._keep = frozenset(path for path in keep if _usable(path))
-        self._commit, self._shown = "", False
-        drift = look(self.tree, self._index(), self._keep)
-        undo(self.tree, drift)
-        # Git need not look at every file again when all are as the index says.
-        whole = not (drift.altered or drift.missing or self._keep)
-        self._read_tree(commit, "-m" if whole else "--reset")
+        self._commit, self._shown, self._drift = "", False, None
+        tidy, self._known.tidy = self._known.tidy, None
+        whole = tidy is not None and tidy.holds(self._keep)
+        if not whole:
+            drift = look(self.tree, self._index(), self._keep)
+            undo(self.tree, drift)
+            whole = not (drift.altered or drift.missing)
+        if not whole or self._keep:
+            self._read_tree(commit, "--reset")
+        elif tidy is None or tidy.commit != commit:
+            # Git need not look at every file again when all are as the index says.
+            self._read_tree(commit, "-m")
         if tracked := [x for x in self._keep if _tracked_at(self._index(), x)]:
             for path in tracked:
                 remove_below(self.tree, path)
@@ -132,11 +125,11 @@ class Checkout:
             object_format=self._repo.object_format,
             shallow_from=self._repo.common_dir / "shallow",
         )
-        named = f"gitdir: {GIT_DIR if confined else git_dir}\n".encode()
-        (self._slot / "gitfile").write_bytes(named)
+        named = f"gitdir: {GIT_DIR if confined else git_dir}\n"
+        scratch.ensure(self._slot / "gitfile", named)
         with opened(self.tree) as fd:
             remove_entry(fd, ".git")
-        (self.tree / ".git").write_bytes(named)
+        (self.tree / ".git").write_text(named)
         self._shown = True
         return self.binds()
 
@@ -159,7 +152,7 @@ class Checkout:
         that no rule of the commit ignores; ``.git/HEAD`` if the check moved it. A file
         that was written again with the same bytes does not differ.
         """
-        drift = look(self.tree, self._index(), self._keep)
+        drift = self._drift = look(self.tree, self._index(), self._keep)
         links = self._index().links
         found = set(drift.missing)
         found.update(self._altered(drift.altered))
@@ -170,6 +163,28 @@ class Checkout:
             if head != f"{self._commit}\n".encode():
                 found.add(".git/HEAD")
         return tuple(sorted(found))
+
+    def tidy(self, keep: Sequence[str] = ()) -> None:
+        """Clear up behind a run, so that the next prepare has less to do.
+
+        Untracked folders whose paths are in ``keep`` stay. Nobody may be at work there
+        any more. If it fails, the next prepare does it.
+        """
+        self.leave()
+        with suppress(GitagentError, OSError):
+            remove_tree(self._slot / "inside.git")
+            if self._commit:
+                self._tidy(frozenset(path for path in keep if _usable(path)))
+
+    def _tidy(self, keep: frozenset[str]) -> None:
+        drift = self._drift
+        if drift is None or keep != self._keep:
+            drift = look(self.tree, self._index(), keep)
+        undo(self.tree, drift)
+        if drift.altered or drift.missing:
+            self._read_tree(self._commit, "--reset")
+        self._known.tidy = Tidy(self._commit, keep, clock.monotonic())
+        self._commit, self._drift = "", None
 
     def _open(self) -> dict[str, str]:
         """Make the Git directory, or take it over from a taker that may be dead."""
@@ -205,17 +220,16 @@ class Checkout:
     def _index(self) -> Folders:
         """Return what the index says; read again only if it is another file."""
         index = self._own / "index"
-        stamp = _stamp(index)
-        known = self._memory.get(self._slot)
-        if known is not None and known[0] == stamp:
-            return known[1]
+        stamp, known = _stamp(index), self._known
+        if known.folders is not None and known.stamp == stamp:
+            return known.folders
         try:
             folders = load(index, sha256=self._repo.object_format != "sha1")
         except (ValueError, struct.error):
             # Only a crash of the machine can have torn it.
             index.unlink()
             return Folders()
-        self._memory[self._slot] = stamp, folders
+        known.stamp, known.folders = stamp, folders
         return folders
 
     def _let_the_clock_tick(self) -> None:

@@ -6,6 +6,7 @@ a worker set decides what git does there. It is never shown to a sandbox.
 
 import hashlib
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 from gitagent.git.command import clean_environment
@@ -21,12 +22,12 @@ def make(repo: Repository, git_dir: Path) -> dict[str, str]:
     Returns the variables that a git process needs with it.
     """
     (git_dir / "refs").mkdir(parents=True, exist_ok=True)
-    (git_dir / "HEAD").write_text("ref: refs/heads/none\n")
+    ensure(git_dir / "HEAD", "ref: refs/heads/none\n")
     version = 0 if repo.object_format == "sha1" else 1
     config = f"[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n"
     if version:
         config += f"[extensions]\n\tobjectFormat = {repo.object_format}\n"
-    (git_dir / "config").write_text(config)
+    ensure(git_dir / "config", config)
     env = {"GIT_OBJECT_DIRECTORY": str(repo.common_dir / "objects")}
     shallow = repo.common_dir / "shallow"
     if shallow.exists():
@@ -34,6 +35,15 @@ def make(repo: Repository, git_dir: Path) -> dict[str, str]:
     if repo.partial:
         env |= _promise(repo, git_dir / "config")
     return env
+
+
+def ensure(path: Path, text: str) -> None:
+    """Write a file unless it has that content: writing it anew waits for the disk."""
+    data = text.encode()
+    with suppress(FileNotFoundError):
+        if path.read_bytes() == data:
+            return
+    path.write_bytes(data)
 
 
 def lend(git_dir: Path) -> dict[str, str]:

@@ -5,8 +5,8 @@ environment made from scratch. Whether it changed what it was to judge is looked
 from outside, after every process of it is dead.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -36,6 +36,9 @@ _CANNOT_RUN = frozenset({126, 127})  # sh(1): found but not executable; not foun
 _TAIL_BYTES = 4 * TAIL_CHARACTERS  # UTF-8 has at most four bytes a character
 
 
+Ended = tuple[Receipt, bytes]  # not stored yet, and the whole output
+
+
 def run_check(
     repo: Repository,
     engine: Engine,
@@ -44,52 +47,79 @@ def run_check(
     start: StartRun,
     environment: str,
     cancel: Cancel,
-) -> tuple[Receipt, bytes] | None:
+    report: Callable[[Ended | None], None] | None = None,
+) -> Ended | None:
     """Run a check to its end; return its receipt, not stored yet, and its output.
 
-    None if it was cancelled: a stopped run says nothing. On return no process of it
-    is left. For a thread of its own.
+    None if it was cancelled: a stopped run says nothing. ``report`` gets the same as
+    soon as it is known, once, when no process of the run is left; what remains is to
+    clear up behind it. For a thread of its own.
 
     Raises:
-        GitagentError: there was no checkout for it to run in.
+        GitagentError: there was no checkout for it to run in; nothing was reported.
     """
     if cancel.is_set():
+        if report is not None:
+            report(None)
         return None
-    with pool.take() as checkout, _home(checkout.tree.with_name("home")) as home:
-        stamps = Stamps(checkout.tree.with_name("caches.json"))
-        wanted = _cache_keys(repo, start, settings)
-        trusted = partial(_trusted, repo, start.candidate)
-        _prepare(checkout, start.candidate.commit, stamps.kept(wanted, trusted))
-        stamps.clear()
-        inside = _inside(checkout, home, settings, start)
-        started = clock.stamp()
-        done = engine.run(
-            ["sh", "-c", start.check.run],
-            inside,
-            timeout=start.check.timeout,
-            keep=KEEP,
-            merge_stderr=True,
-            cancel=cancel,
-        )
-        failpoint("check-ended")
-        if done.cancelled:
-            return None
-        changed = checkout.changed()
-        result = _result(done, changed)
-        if result is Result.PASSED:
-            stamps.set(wanted, start.candidate.commit)
-    return _receipt(settings, start, environment, started, done, result, changed)
+    with pool.take() as checkout:
+        home = checkout.tree.with_name("home")
+        facts = (repo, engine, checkout, home, settings, start, environment, cancel)
+        try:
+            ended, keep = _run(*facts)
+            checkout.leave()
+            if report is not None:
+                report(ended)
+        except BaseException:
+            _clear_up(checkout, home, ())
+            raise
+        _clear_up(checkout, home, keep)
+    return ended
 
 
-@contextmanager
-def _home(path: Path) -> Iterator[Path]:
-    """Make an empty home, and leave none behind."""
-    remove_tree(path)
-    path.mkdir(mode=0o700)
-    try:
-        yield path
-    finally:
-        remove_tree(path)
+def _run(
+    repo: Repository,
+    engine: Engine,
+    checkout: Checkout,
+    home: Path,
+    settings: Settings,
+    start: StartRun,
+    environment: str,
+    cancel: Cancel,
+) -> tuple[Ended | None, tuple[str, ...]]:
+    """Run a check; return how it ended, and the folders that are good to keep."""
+    stamps = Stamps(checkout.tree.with_name("caches.json"))
+    wanted = _cache_keys(repo, start, settings)
+    trusted = partial(_trusted, repo, start.candidate)
+    _prepare(checkout, home, start.candidate.commit, stamps.kept(wanted, trusted))
+    stamps.clear()
+    inside = _inside(checkout, home, settings, start)
+    started = clock.stamp()
+    done = engine.run(
+        ["sh", "-c", start.check.run],
+        inside,
+        timeout=start.check.timeout,
+        keep=KEEP,
+        merge_stderr=True,
+        cancel=cancel,
+    )
+    failpoint("check-ended")
+    if done.cancelled:
+        return None, ()
+    changed = checkout.changed()
+    result = _result(done, changed)
+    passed = result is Result.PASSED
+    if passed:
+        stamps.set(wanted, start.candidate.commit)
+    ended = _receipt(settings, start, environment, started, done, result, changed)
+    return ended, tuple(wanted) if passed else ()
+
+
+def _clear_up(checkout: Checkout, home: Path, keep: tuple[str, ...]) -> None:
+    """Leave nothing of the run; what cannot be removed now, the next run has to."""
+    with suppress(OSError):
+        remove_tree(home)
+    checkout.tidy(keep)
 
 
 def _cache_keys(
@@ -115,9 +145,14 @@ def _trusted(repo: Repository, candidate: Candidate, before: str) -> bool:
     return False
 
 
-def _prepare(checkout: Checkout, commit: str, keep: tuple[str, ...]) -> None:
+def _prepare(
+    checkout: Checkout, home: Path, commit: str, keep: tuple[str, ...]
+) -> None:
+    """Make the files of the commit, and an empty home."""
     try:
         checkout.prepare(commit, keep)
+        remove_tree(home)
+        home.mkdir(mode=0o700)
     except OSError as error:
         raise GitagentError(f"no checkout for a check: {error}") from error
 

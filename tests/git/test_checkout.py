@@ -1,16 +1,19 @@
 """Integration checkouts: pristine each time, and no change of a check unseen."""
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from gitagent.errors import GitError
+from gitagent.git import slots
 from gitagent.git.checkout import Pool
 from gitagent.git.repository import discover
 from gitagent.host.engine import LocalEngine
@@ -266,6 +269,7 @@ def test_nothing_is_written_or_removed_through_a_link(hub, checkout, tmp_path):
 def test_folders_that_deny_access_are_no_obstacle_without_roots_rights(hub, tmp_path):
     script = f"""
 import pathlib
+from gitagent.git import slots
 from gitagent.git.checkout import Pool
 from gitagent.git.repository import discover
 repo = discover(pathlib.Path({str(hub.path)!r}))
@@ -289,6 +293,122 @@ with Pool(repo, pathlib.Path({str(tmp_path / "pool")!r})).take() as checkout:
         check=True,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
     )
+
+
+# --- what is cleared up behind a run
+
+
+@pytest.mark.parametrize("leave", LEFT.values(), ids=LEFT)
+def test_what_was_tidied_is_the_next_commit_as_exactly(hub, pool, tmp_path, leave):
+    other = hub.commit({"a": "2\n", "d/e/f": None, "new/n": ""})
+    with pool.take() as checkout:
+        checkout.prepare(f"{other}^")
+        checkout.inside()
+        leave(checkout.tree)
+        checkout.changed()
+        checkout.tidy()
+
+        assert expected(hub, f"{other}^", tmp_path) == files(checkout.tree)
+        assert not (checkout.tree.parent / "inside.git").exists()
+    with pool.take() as checkout:
+        checkout.prepare(other)
+        checkout.inside()
+
+        assert expected(hub, other, tmp_path) == files(checkout.tree)
+        assert () == checkout.changed()
+
+
+def test_the_same_commit_again_needs_no_git(hub, pool, monkeypatch):
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+        checkout.changed()
+        checkout.tidy()
+    with pool.take() as checkout:
+        monkeypatch.setattr(checkout, "_git", None)
+        checkout.prepare(hub.head())
+
+        assert () == checkout.changed()
+
+
+def test_what_somebody_else_did_there_meanwhile_counts(hub, pool, tmp_path):
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+        checkout.tidy()
+    with Pool(discover(hub.path), tmp_path / "pool").take() as checkout:
+        (checkout.tree / "a").unlink()
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+
+        assert expected(hub, "HEAD", tmp_path) == files(checkout.tree)
+
+
+def test_what_was_done_there_after_some_time_counts(hub, pool, tmp_path, monkeypatch):
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+        checkout.tidy()
+    (tmp_path / "pool/0/tree/a").unlink()
+    monkeypatch.setattr(slots, "TIDY_S", 0.0)
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+
+        assert expected(hub, "HEAD", tmp_path) == files(checkout.tree)
+
+
+def test_a_checkout_removed_after_it_was_tidied_is_made_anew(hub, pool, tmp_path):
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+        checkout.tidy()
+    shutil.rmtree(tmp_path / "pool")
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+
+        assert expected(hub, "HEAD", tmp_path) == files(checkout.tree)
+
+
+def test_a_taker_waits_for_one_that_is_tidied_and_makes_no_other(hub, pool, tmp_path):
+    taken, release = threading.Event(), threading.Event()
+
+    def tidy():
+        with pool.take() as checkout:
+            checkout.prepare(hub.head())
+            checkout.tidy()
+            taken.set()
+            release.wait()
+
+    thread = threading.Thread(target=tidy)
+    thread.start()
+    taken.wait()
+    threading.Timer(0.05, release.set).start()
+    with pool.take() as checkout:
+        assert tmp_path / "pool/0/tree" == checkout.tree
+    thread.join()
+
+
+def test_tidying_keeps_declared_folders_until_they_are_not(hub, pool):
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+        (checkout.tree / "node_modules/x").mkdir(parents=True)
+        (checkout.tree / "build").mkdir()
+        checkout.changed()
+        checkout.tidy(["node_modules"])
+    with pool.take() as checkout:
+        assert not (checkout.tree / "build").exists()
+        checkout.prepare(hub.head(), keep=["node_modules"])
+        assert (checkout.tree / "node_modules/x").exists()
+        checkout.changed()
+        checkout.tidy(["node_modules"])
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+        assert not (checkout.tree / "node_modules").exists()
+
+
+def test_tidying_what_was_never_prepared_is_harmless(hub, pool):
+    with pool.take() as checkout:
+        checkout.tidy()
+    with pool.take() as checkout:
+        checkout.prepare(hub.head())
+
+        assert () == checkout.changed()
 
 
 # --- what counts as changed
@@ -525,6 +645,7 @@ def test_each_taker_has_one_of_its_own_and_they_are_used_again(pool):
 def test_what_a_dead_taker_held_is_free_and_mended(hub, pool, tmp_path):
     script = f"""
 import os, pathlib, signal
+from gitagent.git import slots
 from gitagent.git.checkout import Pool
 from gitagent.git.repository import discover
 repo = discover(pathlib.Path({str(hub.path)!r}))

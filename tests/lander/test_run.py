@@ -323,6 +323,49 @@ def test_a_failure_stays_one_and_names_what_was_changed(made, pool, candidate):
     assert ("src/a.txt",) == found.changed
 
 
+def test_the_verdict_is_told_before_what_is_left_is_removed(made, pool, candidate):
+    told = []
+
+    def report(ended):
+        [slot] = (tmp for tmp in pool_folder.iterdir() if (tmp / "home").exists())
+        told.append((ended, (slot / "home/left").read_text()))
+
+    pool_folder = made.repo.path.parent / "checkouts"
+    check = Check("tests", "echo x > ~/left")
+    ended = run_check(
+        made.repository,
+        LocalEngine(),
+        pool,
+        made.settings,
+        made.start(candidate, check),
+        ENVIRONMENT,
+        Cancel(),
+        report,
+    )
+
+    assert [(ended, "x\n")] == told
+    left = {path.name for path in (pool_folder / "0").iterdir()}
+    assert {"lock", "own.git", "tree", "gitfile"} == left
+
+
+def test_a_stopped_run_is_told_as_none(made, pool, candidate):
+    told = []
+    cancel = Cancel()
+    cancel.set()
+    run_check(
+        made.repository,
+        LocalEngine(),
+        pool,
+        made.settings,
+        made.start(candidate, Check("tests", "true")),
+        ENVIRONMENT,
+        cancel,
+        told.append,
+    )
+
+    assert [None] == told
+
+
 def test_ignored_output_is_allowed_and_gone_before_the_next_run(made, pool, candidate):
     first = receipt(
         made, pool, candidate, "echo x > a.o; mkdir cache; echo x > cache/y"
