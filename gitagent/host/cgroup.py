@@ -1,8 +1,9 @@
 """A control group for each run, where this process may make some.
 
 That is version 2, in a group that was delegated: it can be written, and its children
-have the controllers for memory and processes. Nobody else's groups are touched, and no
-process but those of a run is moved. Source: cgroups(7), the kernel's cgroup-v2 text.
+have the controllers for memory and processes, or get them because nobody but this
+process is in it. Nobody else's groups or processes are touched. Source: cgroups(7), the
+kernel's cgroup-v2 text, systemd.resource-control(5) on Delegate.
 """
 
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from gitagent.host.clock import monotonic, sleep
 
 _NEEDED = frozenset({"memory", "pids"})
+_OWN = "daemon"  # the child group that this process moves into
 _GONE_S = 2.0  # for the killed processes of a group to be reaped
 _MOUNT = re.compile(r"(?:\S+ ){4}(?P<point>\S+) .* - cgroup2 ")
 
@@ -78,16 +80,53 @@ class Group:
 def base() -> Path | None:
     """Return the group in which runs get theirs; None: there is none for us."""
     for path in _own_and_above():
-        try:
-            there = frozenset((path / "cgroup.subtree_control").read_text().split())
-        except OSError:
-            continue
         writable = all(
             os.access(each, os.W_OK) for each in (path, path / "cgroup.procs")
         )
-        if there >= _NEEDED and writable and _works(path):
+        if writable and (_has(path) or _give(path)) and _works(path):
             return path
     return None
+
+
+def _has(path: Path, name: str = "cgroup.subtree_control") -> bool:
+    with suppress(OSError):
+        return frozenset((path / name).read_text().split()) >= _NEEDED
+    return False
+
+
+def _give(path: Path) -> bool:
+    """Give the controllers to the children of a group that holds only this process.
+
+    A group with children that have them may hold no process itself, so this one moves
+    into a child. A group that holds others is theirs.
+    """
+    own = str(os.getpid())
+    inner = path / _OWN
+    try:
+        inside = (path / "cgroup.procs").read_text().split()
+        if not _has(path, "cgroup.controllers") or inside not in ([own], []):
+            return False
+        if not inside and not _delegated(path):
+            return False
+        if inside:
+            inner.mkdir(exist_ok=True)
+            (inner / "cgroup.procs").write_text(own)
+        control = " ".join(f"+{name}" for name in sorted(_NEEDED))
+        (path / "cgroup.subtree_control").write_text(control)
+    except OSError:
+        if inner.is_dir():
+            with suppress(OSError):
+                (path / "cgroup.procs").write_text(own)
+                inner.rmdir()
+        return False
+    return True
+
+
+def _delegated(path: Path) -> bool:
+    """Whether systemd says so of a group, from version 251 on."""
+    with suppress(OSError):
+        return os.getxattr(path, "user.delegate") == b"1"
+    return False
 
 
 def make(owner: str) -> Group | None:

@@ -150,6 +150,50 @@ def test_a_groups_events_are_counted(group):
     assert (3, 5) == (group.killed(), group.refused())
 
 
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Two groups, one in the other, this process in the inner one."""
+    inner = tmp_path / "session" / "daemon.service"
+    inner.mkdir(parents=True)
+    for path, inside in ((inner, f"{os.getpid()}\n"), (inner.parent, "1\n2\n")):
+        (path / "cgroup.controllers").write_text("cpu memory pids\n")
+        (path / "cgroup.subtree_control").write_text("")
+        (path / "cgroup.procs").write_text(inside)
+    monkeypatch.setattr(cgroup, "_own_and_above", lambda: [inner, inner.parent])
+    monkeypatch.setattr(cgroup, "_works", lambda _: True)
+    cgroup.base.cache_clear()
+    yield inner
+    cgroup.base.cache_clear()
+
+
+def test_a_group_of_our_own_is_made_ready(tree):
+    found = cgroup.base()
+
+    assert tree == found
+    assert str(os.getpid()) == (tree / "daemon" / "cgroup.procs").read_text()
+    assert "+memory +pids" == (tree / "cgroup.subtree_control").read_text()
+
+
+def test_a_group_with_others_in_it_is_left_alone(tree):
+    (tree / "cgroup.procs").write_text(f"1\n{os.getpid()}\n")
+
+    assert cgroup.base() is None
+    assert not (tree / "daemon").exists()
+
+
+def test_a_group_whose_children_are_limited_already_is_used(tree):
+    (tree / "cgroup.procs").write_text(f"1\n{os.getpid()}\n")
+    (tree.parent / "cgroup.subtree_control").write_text("cpu memory pids\n")
+
+    assert tree.parent == cgroup.base()
+
+
+def test_a_group_without_the_controllers_is_not_used(tree):
+    (tree / "cgroup.controllers").write_text("cpu\n")
+
+    assert cgroup.base() is None
+
+
 def test_the_end_of_a_group_is_the_end_of_all_in_it(request):
     above = next(iter(cgroup._own_and_above()), None)
     if above is None or not os.access(above, os.W_OK):
