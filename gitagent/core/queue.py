@@ -30,10 +30,9 @@ from gitagent.core.settle import changed, offers, settle, write
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.stack import with_needs
 from gitagent.core.submission import Submission, SubmissionState, in_order
-from gitagent.core.switch import Position
+from gitagent.core.switch import RED_TARGET, Position
 
 RACES: Final = 5  # landings that may lose the race for the target before a pause
-RED_TARGET: Final = "The target is red"
 
 _QUEUED, _CHECKING = SubmissionState.QUEUED, SubmissionState.CHECKING
 

@@ -28,6 +28,7 @@ class Switch:
 
 
 RUNNING: Final = Switch()
+RED_TARGET: Final = "The target is red"  # how the reason of those that it stops begins
 
 
 def stopped(switch: Switch) -> str:

@@ -6,14 +6,22 @@ open ones by the first line of their newest commit: a record that settles begins
 with its state. What follows from an object id is remembered in ``overview.json``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from gitagent.core import submission, task
-from gitagent.core.layout import AGENTS, HEADS, SUBMISSIONS, TASK_RECORDS, TASKS
+from gitagent.core.layout import (
+    AGENTS,
+    HEADS,
+    QUEUE,
+    SUBMISSIONS,
+    TASK_RECORDS,
+    TASKS,
+)
 from gitagent.core.submission import Submission
+from gitagent.core.switch import RED_TARGET, stopped
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import remembered
 from gitagent.daemon.committed import unreadable
@@ -27,6 +35,7 @@ from gitagent.git.repository import Repository
 from gitagent.git.tree import folder
 from gitagent.host.clock import stamp
 from gitagent.host.lock import held, holder
+from gitagent.lander import switch
 
 SETTLED_SHOWN = 100  # tasks, and as many submissions
 
@@ -87,7 +96,7 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             target=target,
             commit=commit,
             moved=stamp(datetime.fromtimestamp(objects.commit(commit).time, UTC)),
-            paused=paused,
+            paused=_stopped(objects, known) or paused,
             findings=findings(
                 repo,
                 remembered.direct(repo, objects, commit, submissions),
@@ -101,6 +110,14 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             written={row.ref: row.when for row in shown},
             left_out=len(rows) - len(shown),
         )
+
+
+def _stopped(objects: Objects, known: Iterable[Submission]) -> str | None:
+    """Return why nothing lands although the settings let it; None: it does."""
+    if said := stopped(switch.read(objects, objects.refs(QUEUE))):
+        return said
+    reasons = (each.reason or "" for each in known if not each.settled)
+    return next((text for text in reasons if text.startswith(RED_TARGET)), None)
 
 
 def open_submissions(repo: Repository, objects: Objects) -> list[Submission]:

@@ -23,6 +23,7 @@ RECORDS = (
     "done",
     "task-add",
     "archive",
+    "queue",
 )
 
 _SUBJECT = 120
