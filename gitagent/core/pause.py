@@ -1,10 +1,9 @@
 """What keeps every submission from landing, whatever it holds.
 
-That is settings that cannot be used, that ask for what this release has not, or that
-have no check; and a machine that can run none.
+That is settings that cannot be used or that have no check, and a machine that can run
+none.
 """
 
-from gitagent.core.settings import Strategy
 from gitagent.core.snapshot import Snapshot
 
 
@@ -18,11 +17,4 @@ def pause(snapshot: Snapshot) -> str | None:
             "Nothing lands: .agent/config.toml has no [[check]]; add one, or set "
             "lander.allow_unchecked = true."
         )
-    if settings.lander.strategy is not Strategy.MERGE:
-        return (
-            "Nothing lands: this release has no strategy "
-            f'"{settings.lander.strategy}"; set lander.strategy = "merge".'
-        )
-    if settings.lander.signing_key:
-        return "Nothing lands: this release does not sign; empty lander.signing_key."
     return snapshot.machine.sandbox or snapshot.machine.full

@@ -9,6 +9,9 @@ from typing import Final
 
 from gitagent.core.glob import named
 from gitagent.core.ident import is_oid
+from gitagent.core.layout import REMOTES
+from gitagent.core.settings import Settings, Strategy
+from gitagent.core.submission import Submission
 from gitagent.errors import UserError
 from gitagent.files import clean
 from gitagent.files.message import trailers
@@ -40,6 +43,16 @@ class Contribution:
     def commits(self) -> tuple[str, ...]:
         """Its commits that are no merges, oldest first."""
         return tuple(commit for commit, parents in self.own if len(parents) < 2)
+
+
+def strategy_of(settings: Settings, submission: Submission) -> Strategy:
+    """Return how a submission lands.
+
+    What a remote's target has is merged always: the next push has to add to it.
+    """
+    if (submission.branch or "").startswith(REMOTES) and submission.task is None:
+        return Strategy.MERGE
+    return settings.lander.strategy
 
 
 def contribution(

@@ -1,7 +1,6 @@
 """The landing commit: what a landing leaves in the history, made but not yet landed."""
 
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import gitagent
@@ -10,16 +9,18 @@ from gitagent.core.candidate import PathChange
 from gitagent.core.layout import DONE, TASKS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Settings
-from gitagent.core.submission import CheckLine, Submission
+from gitagent.core.submission import CheckLine
 from gitagent.files.message import landing_message
 from gitagent.files.note import Landing, note, note_path
-from gitagent.git.objects import BLOB, Commit, Objects
+from gitagent.git.objects import BLOB, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.text import Person, person
 from gitagent.git.tree import edit, product_tree
 from gitagent.host import clock
 from gitagent.lander import receipts
 from gitagent.lander.compose import compose
+from gitagent.lander.contribution import strategy_of
+from gitagent.lander.forms import form, signer
 
 FALLBACK_EMAIL = "gitagent@localhost.invalid"
 NAME = "gitagent"
@@ -33,26 +34,31 @@ def build(
     settings: Settings,
     when: datetime,
 ) -> str:
-    """Write the commit that lands one submission on ``parent``; return its id.
+    """Write the commits that land one submission on ``parent``; return the last one.
 
     That is the target's commit, or the landing before it. Equal arguments give the
-    same commit.
+    same commits.
 
     Raises:
-        LostRace: the records that it changes were changed on the target meanwhile.
+        LostRace: what it changes was changed on the target meanwhile.
+        UserError: ``lander.signing_key`` cannot sign.
     """
     submission, candidate = step.submission, step.candidate
     tip = objects.commit(candidate.tip)
-    subject, _, body = tip.message.strip().partition("\n")
-    record = step.record
-    title = record.title if record is not None and record.title else subject
+    who, sign = committer(repo, settings, when), signer(settings)
+
+    def write(tree: str, parents: tuple[str, ...], message: str, by: Person) -> str:
+        return objects.write_commit(tree, parents, message, by, who, sign)
+
+    facts = (repo, objects, submission, parent, candidate.product, settings)
+    made = form(*facts, write, step.record.title if step.record else "")
     blobs, failing = evidence(objects, step.checked, submission.checks)
     landing = Landing(
-        title=title,
+        title=made.title,
         message=tip.message,
         base=parent,
         landed=clock.stamp(when),
-        strategy=str(settings.lander.strategy),
+        strategy=str(strategy_of(settings, submission)),
         checked=step.checked,
         config=submission.config or "",
         sandbox=str(settings.sandbox.mode),
@@ -64,27 +70,15 @@ def build(
     )
     message = landing_message(
         submission,
-        title,
-        body,
+        made.subject,
+        made.body,
         config=submission.config or "",
         checked=step.checked,
         checks=submission.checks,
+        others=made.others,
     )
-    return objects.write_commit(
-        _tree(objects, step, parent, landing),
-        (parent, candidate.tip),
-        message,
-        author(submission, tip),
-        committer(repo, settings, when),
-    )
-
-
-def author(submission: Submission, tip: Commit) -> Person:
-    """Return the submitter, at the time at which the tip was made."""
-    if not submission.submitter:
-        return tip.author
-    who = person(submission.submitter, datetime.fromtimestamp(0, UTC))
-    return replace(who, when=tip.author.when, offset=tip.author.offset)
+    tree = _tree(objects, step, parent, landing)
+    return write(tree, made.parents, message, made.author)
 
 
 def committer(repo: Repository, settings: Settings, when: datetime) -> Person:

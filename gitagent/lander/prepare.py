@@ -11,7 +11,7 @@ from typing import Final
 
 from gitagent.core.candidate import Candidate, Key
 from gitagent.core.layout import CANDIDATES, CONFIG
-from gitagent.core.settings import Settings
+from gitagent.core.settings import Settings, Strategy
 from gitagent.core.submission import Submission
 from gitagent.core.weakening import weakened
 from gitagent.errors import ConfigError, GitagentError, GitError, UserError
@@ -24,6 +24,7 @@ from gitagent.git.repository import Repository
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.host.failpoint import failpoint
 from gitagent.lander.compose import compose
+from gitagent.lander.contribution import contribution, merge, replayed, strategy_of
 from gitagent.lander.scope import colliding
 from gitagent.lander.texts import text
 
@@ -48,6 +49,7 @@ class Round:
     base: str
     known: dict[Key, Candidate]
     _commits: dict[tuple[str, ...], str] = field(default_factory=dict)
+    _in_force: Settings | None = None  # the target's
 
     def line(self, submissions: Iterable[Submission]) -> Iterator[Candidate]:
         """Yield those candidates of a line, bare target included, that are not known.
@@ -90,11 +92,14 @@ class Round:
         try:
             # Git would unfold a tree of any size, and end with all the memory there is.
             walk_changes(self.objects, before, self.objects.commit(tip).tree)
-            merged = self._merge(onto, tip)
+            merged = self._merge(onto, submission)
             if merged.tree is None:
                 conflicts = merged.conflicts or _STRANGERS
-                final = bool(below) and self._conflicts_with_target(tip)
+                final = bool(below) and self._conflicts_with_target(submission)
                 return replace(blank, conflicts=conflicts, final=final)
+            merges = self._strategy(submission) is Strategy.MERGE
+            if merged.tree == before and not merges:
+                return replace(blank, contained=True)
             changes = walk_changes(self.objects, before, merged.tree)
         except UserError as error:
             return replace(blank, fault=f"It cannot be landed: {error.message}.")
@@ -111,11 +116,29 @@ class Round:
             settings=settings,
         )
 
-    def _merge(self, onto: str, tip: str) -> MergeResult:
-        return self.merger.merge(onto, tip)
+    def _merge(self, onto: str, submission: Submission) -> MergeResult:
+        """Merge by the target's strategy. Raises UserError where that cannot be."""
+        strategy = self._strategy(submission)
+        if strategy is Strategy.MERGE:
+            return self.merger.merge(onto, submission.tip)
+        added = contribution(self.repo, self.objects, onto, submission.tip)
+        merged = merge(self.merger, added)
+        if strategy is Strategy.REBASE and merged.tree is not None:
+            replayed(self.merger, self.objects, added, merged.tree)
+        return merged
 
-    def _conflicts_with_target(self, tip: str) -> bool:
-        return self._merge(self.base, tip).tree is None
+    def _strategy(self, submission: Submission) -> Strategy:
+        if self._in_force is None:
+            entry = self.objects.path(self.base, CONFIG)
+            data = b"" if entry is None else self.objects.blob(entry.oid)
+            try:
+                self._in_force = settings_file.parse(data)
+            except ConfigError:
+                self._in_force = Settings()
+        return strategy_of(self._in_force, submission)
+
+    def _conflicts_with_target(self, submission: Submission) -> bool:
+        return self._merge(self.base, submission).tree is None
 
     def _settings(self, before: str, after: str) -> tuple[Settings | None, str]:
         """Return the settings that a step brings, or why they cannot be used."""

@@ -27,6 +27,7 @@ from gitagent.host.failpoint import failpoint
 from gitagent.host.process import Cancel, Exit
 from gitagent.host.sandbox import Bind, Confinement
 from gitagent.lander.caches import Stamps, keys
+from gitagent.lander.contribution import contribution
 
 KEEP: Final = 16 * 1024 * 1024  # bytes of output that a receipt keeps whole
 TAIL_LINES: Final = 200
@@ -136,10 +137,15 @@ def _cache_keys(
 
 
 def _trusted(repo: Repository, candidate: Candidate, before: str) -> bool:
-    """Whether all that an earlier candidate merged is part of this one anyway."""
+    """Whether all that an earlier candidate merged is part of this one anyway.
+
+    It is too if it has landed as a commit of its own, by squash or rebase.
+    """
     with suppress(GitagentError), repo.objects() as objects:
         return all(
-            parent in candidate.tips or objects.ancestor(parent, candidate.base)
+            parent in candidate.tips
+            or objects.ancestor(parent, candidate.base)
+            or not contribution(repo, objects, candidate.base, parent).own
             for parent in objects.commit(before).parents
         )
     return False
