@@ -6,6 +6,8 @@ from gitagent.daemon.lineup import RunNow
 from gitagent.daemon.news import Alone, Began, Ended, Judged, News, Place, Standing
 from gitagent.files import clean
 
+_NAMED = 2  # submissions judged together; more are counted
+
 
 def tell(news: News) -> None:
     """Say on standard error what is new about a submission."""
@@ -36,6 +38,8 @@ def tell(news: News) -> None:
 def _along(name: str, run: RunNow) -> str:
     """Return with which others a run judges a submission, and its no is not final."""
     others = [each for each in run.submissions if each != name]
+    if len(others) > _NAMED:
+        return f", together with {len(others)} others"
     return f", together with {', '.join(others)}" if others else ""
 
 

@@ -23,6 +23,7 @@ NO = Submission(
 RUN = RunNow(("s-a",), "tests", 1, 0.0, "k", "p")
 AGAIN = replace(RUN, run=2)
 BOTH = replace(RUN, submissions=("s-a", "s-b"))
+MANY = replace(RUN, submissions=("s-a", "s-b", "s-c", "s-d"))
 RECEIPT = Receipt(
     *("tests", "k", "p", 1, "make test", Result.FAILED, 3, 1.5, WHEN),
     *("required", "e", "o"),
@@ -37,6 +38,7 @@ RECEIPT = Receipt(
         (Began("s-a", RUN), "s-a: check tests runs"),
         (Began("s-a", AGAIN), "s-a: check tests runs once more"),
         (Began("s-a", BOTH), "s-a: check tests runs, together with s-b"),
+        (Began("s-a", MANY), "s-a: check tests runs, together with 3 others"),
         (Ended("s-a", RUN, None), "s-a: check tests was stopped"),
         (Ended("s-a", RUN, RECEIPT), "s-a: check tests failed in 1.5 s (exit 3)"),
         (
