@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gitagent.data import data_path
 from gitagent.errors import Busy, GitError, LostRace, UserError
-from gitagent.git import obstacle, refs
+from gitagent.git import obstacle, refs, worktree_files
 from gitagent.git.command import clean_environment
 from gitagent.git.hold import Held, hold, release_left
 from gitagent.git.obstacle import Blocked, Checkout
@@ -307,6 +307,8 @@ def _named(stderr: str) -> tuple[str, ...]:
 
 
 def _read(repo: Repository, ref: str) -> str | None:
+    if (found := worktree_files.value(repo, ref)) is not None:
+        return found
     done = repo.git.run("rev-parse", "--verify", "-q", ref, ok=(0, 1))
     return done.text or None
 

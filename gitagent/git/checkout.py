@@ -60,7 +60,7 @@ class Checkout:
         self._repo = repo
         self._slot = slot.path
         self._known = slot.known
-        self.leave = slot.leave
+        self._leave = slot.leave
         self._own = self._slot / "own.git"
         self._keep: frozenset[str] = frozenset()
         self._commit = ""
@@ -163,6 +163,10 @@ class Checkout:
             if head != f"{self._commit}\n".encode():
                 found.add(".git/HEAD")
         return tuple(sorted(found))
+
+    def leave(self) -> None:
+        """Say that there is little left to do here: a next taker waits for that."""
+        self._leave()
 
     def tidy(self, keep: Sequence[str] = ()) -> None:
         """Clear up behind a run, so that the next prepare has less to do.

@@ -108,6 +108,8 @@ def changes(checkout: Checkout, old: str, new: str) -> tuple[Change, ...]:
 
 def in_the_way(checkout: Checkout, wanted: tuple[Change, ...]) -> tuple[Change, ...]:
     """Return the changes that would overwrite something of a person's."""
+    if not wanted:
+        return ()
     dirty = _dirty(checkout)
     return tuple(
         change

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from gitagent.errors import UserError
+from gitagent.git import worktree_files
 from gitagent.git.obstacle import Blocked, Checkout
 from gitagent.git.repository import Repository
 from gitagent.git.worktree import Worktree, admin_dir, entries
@@ -31,7 +32,7 @@ def find(repo: Repository, ref: str) -> Checkout | Blocked | None:
     Our own worktrees do not count: their HEAD stays detached.
     """
     found: list[Checkout] = []
-    for number, each in enumerate(entries(repo)):
+    for number, each in enumerate(worktree_files.read(repo) or entries(repo)):
         if each.bare or each.ours:
             continue
         place = _main(repo, each) if number == 0 else _linked(repo, each, ref)
