@@ -154,6 +154,23 @@ def test_a_check_reaches_the_hosts_of_its_list_and_the_receipt_says_so(
 # --- how it ended
 
 
+def test_a_check_over_its_memory_is_a_failed_one_that_says_so(made, pool, candidate):
+    made.settings = replace(made.settings, sandbox=Sandbox(memory=100))
+    script = "x = bytearray(b'x') * (300 << 20); import time; time.sleep(60)"
+    found = receipt(made, pool, candidate, f'python3 -c "{script}"')
+
+    assert (Result.FAILED, 137) == (found.result, found.exit_code)
+    assert "sandbox.memory = 100 MiB" in found.tail
+
+
+def test_a_check_that_forks_without_end_is_a_failed_one(made, pool, candidate):
+    made.settings = replace(made.settings, sandbox=Sandbox(processes=20))
+    script = "i=0; while [ $i -lt 60 ]; do sleep 60 & i=$((i+1)); done; wait"
+    found = receipt(made, pool, candidate, script)
+
+    assert Result.FAILED is found.result, found
+
+
 def test_a_pass_is_a_receipt_with_all_its_facts(made, pool, candidate):
     result = ran(made, pool, candidate, "echo fine; echo bad >&2")
     assert result is not None
@@ -503,6 +520,19 @@ def test_a_declared_cache_is_kept_until_its_key_changes(made, pool):
     other_key = candidate_with(made, 3, "two")
     assert Result.PASSED is cached(made, pool, other_key, fill).result
     assert Result.PASSED is cached(made, pool, other_key, use).result
+
+
+def test_a_cache_is_kept_when_what_filled_it_has_landed_by_squash(made, pool):
+    first = candidate_with(made, 1, "one")
+    cached(made, pool, first, "mkdir -p cache && echo 1 > cache/x")
+    made.repo.commit_at(
+        "refs/heads/main",
+        {"deps.lock": "one", "f1": "x"},
+        f"Land\n\nIt.\n\nGitagent-Tip: {first.tip}\n",
+    )
+    second = candidate_with(made, 2, "one")
+
+    assert Result.PASSED is cached(made, pool, second, "test -e cache/x").result
 
 
 def test_what_one_submission_left_in_a_cache_is_nothing_to_another(made, pool):
