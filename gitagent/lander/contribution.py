@@ -82,6 +82,29 @@ def merge(merger: Merger, added: Contribution) -> MergeResult:
     return merger.merge(added.base, added.tip, contained=added.landed)
 
 
+def merged_by(
+    strategy: Strategy,
+    repo: Repository,
+    merger: Merger,
+    objects: Objects,
+    base: str,
+    tip: str,
+) -> MergeResult:
+    """Return what lands on ``base`` if ``tip`` lands there by this strategy.
+
+    Raises:
+        GitError: an object is not here, the disk is full, no answer in time.
+        UserError: it merges, and cannot be replayed; the message is a clause.
+    """
+    if strategy is Strategy.MERGE:
+        return merger.merge(base, tip)
+    added = contribution(repo, objects, base, tip)
+    merged = merge(merger, added)
+    if strategy is Strategy.REBASE and merged.tree is not None:
+        replayed(merger, objects, added, merged.tree)
+    return merged
+
+
 def replayed(
     merger: Merger, objects: Objects, added: Contribution, tree: str
 ) -> tuple[Step, ...]:

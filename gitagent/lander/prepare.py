@@ -24,7 +24,7 @@ from gitagent.git.repository import Repository
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.host.failpoint import failpoint
 from gitagent.lander.compose import compose
-from gitagent.lander.contribution import contribution, merge, replayed, strategy_of
+from gitagent.lander.contribution import merged_by, strategy_of
 from gitagent.lander.scope import colliding
 from gitagent.lander.texts import text
 
@@ -118,14 +118,8 @@ class Round:
 
     def _merge(self, onto: str, submission: Submission) -> MergeResult:
         """Merge by the target's strategy. Raises UserError where that cannot be."""
-        strategy = self._strategy(submission)
-        if strategy is Strategy.MERGE:
-            return self.merger.merge(onto, submission.tip)
-        added = contribution(self.repo, self.objects, onto, submission.tip)
-        merged = merge(self.merger, added)
-        if strategy is Strategy.REBASE and merged.tree is not None:
-            replayed(self.merger, self.objects, added, merged.tree)
-        return merged
+        facts = (self.repo, self.merger, self.objects, onto, submission.tip)
+        return merged_by(self._strategy(submission), *facts)
 
     def _strategy(self, submission: Submission) -> Strategy:
         if self._in_force is None:

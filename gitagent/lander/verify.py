@@ -126,6 +126,8 @@ def _not_there(
     """Yield the submissions that are recorded as landed, and are not on the target."""
     for submission in records.landed():
         commit = submission.commit or ""
+        if commit == submission.tip:  # the target had all of it, in whatever form
+            continue
         if landed.get(submission.id) != commit and not _has(objects, tip, commit):
             text = f"It is recorded as landed by {commit}, which is not on {ref}."
             yield Finding(submit.ref_of(submission.id), text)
