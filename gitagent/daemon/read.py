@@ -28,6 +28,7 @@ from gitagent.lander import approval, receipts, switch
 from gitagent.lander.audit import Audit
 
 REMEMBERED = 50_000  # entries of one book; some 10 MB
+OWN_COMMITS = 1000  # of a tip, in which those of others are looked for
 
 _Record = TypeVar("_Record", TaskRecord, Submission)
 
@@ -44,6 +45,8 @@ class Reader:
         self._submissions_by_oid: dict[str, Submission | Refusal] = {}
         self._ancestors: dict[tuple[str, str], bool] = {}
         self._authors: dict[str, str | None] = {}
+        self._own: dict[str, frozenset[str]] = {}  # by tip
+        self._memo = receipts.Memo()
 
     def read(
         self,
@@ -109,6 +112,7 @@ class Reader:
             self._submissions_by_oid,
             self._ancestors,
             self._authors,
+            self._own,
         )
         for book in books:
             if len(book) > REMEMBERED:
@@ -213,19 +217,33 @@ class Reader:
     ) -> dict[str, tuple[str, ...]]:
         """Return what each open submission stands on, as far as it is in the queue."""
         waiting = [each for each in submissions.values() if not each.settled]
+        by_tip: dict[str, list[str]] = {}
+        for each in waiting:
+            by_tip.setdefault(each.tip, []).append(each.id)
         found = {}
         for upper in waiting:
-            needed = (submissions.get(each) for each in upper.needs)
+            own = self._own_commits(objects, upper.tip, target)
+            lower = [name for tip in own & by_tip.keys() for name in by_tip[tip]]
+            lower += [
+                name
+                for name in upper.needs
+                if name in submissions and submissions[name].tip in own
+            ]
             under = tuple(
-                lower.id
-                for lower in (*waiting, *filter(None, needed))
-                if lower.tip != upper.tip
-                and self._ancestor(objects, lower.tip, upper.tip)
-                and not self._ancestor(objects, lower.tip, target)
+                name
+                for name in dict.fromkeys(sorted(lower))
+                if submissions[name].tip != upper.tip
+                and not self._ancestor(objects, submissions[name].tip, target)
             )
             if under:
-                found[upper.id] = tuple(dict.fromkeys(under))
+                found[upper.id] = under
         return found
+
+    def _own_commits(self, objects: Objects, tip: str, target: str) -> frozenset[str]:
+        """Return what a tip brought beyond the target when it was first seen."""
+        if tip not in self._own:
+            self._own[tip] = objects.beyond(target, tip, OWN_COMMITS)
+        return self._own[tip]
 
     def _offers(
         self, objects: Objects, refs: Mapping[str, str], settings: Settings | None
@@ -248,10 +266,7 @@ class Reader:
         self, objects: Objects, live: Live, refs: Mapping[str, str]
     ) -> dict[str, tuple[Receipt, ...]]:
         products = {c.product for c in live.candidates.values() if c.product}
-        found: dict[str, tuple[Receipt, ...]] = {}
-        for product in sorted(products):
-            found |= receipts.of_product(objects, product, refs)
-        return found
+        return receipts.of_products(objects, sorted(products), refs, self._memo)
 
     def _ancestor(self, objects: Objects, older: str, newer: str) -> bool:
         key = (older, newer)

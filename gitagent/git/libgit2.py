@@ -6,6 +6,7 @@ no hook, and its compare-and-swap is not git's.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pygit2
@@ -102,6 +103,13 @@ class Libgit2(Store):
         with _errors("merge-base", one):
             base = self._repo.merge_base(one, other)
         return None if base is None else str(base)
+
+    def beyond(self, base: str, tip: str, limit: int) -> frozenset[str]:
+        """Return up to ``limit`` commits of ``tip`` that ``base`` does not have."""
+        with _errors("rev-list", tip):
+            walk = self._repo.walk(tip)
+            walk.hide(base)
+            return frozenset(str(commit.id) for commit in islice(walk, limit))
 
     def _header(self, oid: str) -> tuple[str, int] | None:
         for last in (False, True):

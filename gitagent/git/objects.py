@@ -144,5 +144,8 @@ class Objects(Protocol):
     def ancestor(self, older: str, newer: str) -> bool:
         """Tell whether ``older`` is ``newer`` or can be reached from it."""
 
+    def beyond(self, base: str, tip: str, limit: int) -> frozenset[str]:
+        """Return up to ``limit`` commits of ``tip`` that ``base`` does not have."""
+
     def merge_base(self, one: str, other: str) -> str | None:
         """Return a best common ancestor; None for unrelated histories."""

@@ -90,6 +90,11 @@ class Plumbing(Store):
         """Return a best common ancestor; None for unrelated histories."""
         return self._git.run("merge-base", one, other, ok=(0, 1)).text or None
 
+    def beyond(self, base: str, tip: str, limit: int) -> frozenset[str]:
+        """Return up to ``limit`` commits of ``tip`` that ``base`` does not have."""
+        found = self._git.run("rev-list", f"--max-count={limit}", tip, f"^{base}")
+        return frozenset(found.text.split())
+
     def _write(self, kind: str, data: bytes) -> str:
         command = (*DURABLE, "hash-object", "-w", "-t", kind, "--stdin")
         return self._git.run(*command, stdin=data).text

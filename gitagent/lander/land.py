@@ -6,12 +6,13 @@ is, the target says.
 """
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from gitagent.core.action import LandStep
-from gitagent.core.settings import Settings
+from gitagent.core.settings import Settings, Strategy
 from gitagent.core.snapshot import Moment
 from gitagent.core.submission import Submission
 from gitagent.errors import LostRace
@@ -108,8 +109,11 @@ def _chain(
     when: datetime,
 ) -> list[str]:
     made = [steps[0].candidate.base]
-    for step in steps:
-        made.append(build(repo, objects, step, made[-1], settings, when))
+    # What the other strategies build on has to be on the disk, for git to merge.
+    merged = settings.lander.strategy is Strategy.MERGE
+    with objects.together() if merged else nullcontext():
+        for step in steps:
+            made.append(build(repo, objects, step, made[-1], settings, when))
     return made[1:]
 
 

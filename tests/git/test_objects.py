@@ -516,6 +516,18 @@ def test_what_cannot_be_stored_together_says_so_in_one_line(made, objects):
     assert [] == list(folder.rglob("tmp_obj_*"))
 
 
+def test_the_commits_of_a_tip_beyond_a_base_are_counted_up_to_a_limit(made, objects):
+    base = made.head()
+    one = made.commit({"a": "1"}, branch="work")
+    two = made.commit({"a": "2"}, branch="work")
+
+    assert {one, two} == objects.beyond(base, two, 10)
+    assert 1 == len(objects.beyond(base, two, 1))
+    assert frozenset() == objects.beyond(two, base, 10)
+    with pytest.raises(GitError):
+        objects.beyond(base, "1" * len(base), 10)
+
+
 def test_ancestors_and_merge_bases(made, objects):
     base = made.head()
     ours = made.commit({"a": "1"}, branch="ours")
