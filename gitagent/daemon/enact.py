@@ -43,7 +43,7 @@ from gitagent.daemon.live import (
     Started,
 )
 from gitagent.errors import Busy, GitagentError, LostRace
-from gitagent.git import push, worktree
+from gitagent.git import worktree
 from gitagent.git.advance import look
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
@@ -55,6 +55,7 @@ from gitagent.host.failpoint import failpoint
 from gitagent.host.log import log
 from gitagent.host.process import Cancel
 from gitagent.lander import land, prepare, run, submit
+from gitagent.lander.remote import exchange
 from gitagent.lander.tasks import Held
 from gitagent.worker import attempt as worker
 from gitagent.worker import claim
@@ -367,12 +368,10 @@ class Enactor:
 
         def work() -> Report:
             try:
-                result = push.push(self.repo, remote, ref, commit)
+                said = exchange(self.repo, remote, ref, commit, send=bool(ids))
             except Exception as error:  # noqa: BLE001 - told, with the place of the log
-                return PushEnd(ids, self._crash(error))
-            return PushEnd(
-                ids, "" if isinstance(result, push.Pushed) else result.reason
-            )
+                return PushEnd((), self._crash(error))
+            return PushEnd(ids if said.pushed else (), said.error, said.moved)
 
         self.live.start("push", work)
 

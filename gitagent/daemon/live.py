@@ -40,10 +40,11 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class PushEnd:
-    """A push of the target ended."""
+    """A push of the target ended, or a look at what the remote has."""
 
-    submissions: tuple[str, ...]
-    error: str  # empty: the remote has them
+    submissions: tuple[str, ...]  # that the remote has now
+    error: str  # empty: nothing went wrong
+    remote: str | None = None  # commit that the remote has and the target lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Live:
         self.races: dict[str, int] = {}
         self.pushed: frozenset[str] = frozenset()
         self.push_error = ""
+        self.remote: str | None = None
         self.push_failures = 0
         self.pushing = False
         self._reports: SimpleQueue[Report] = SimpleQueue()
@@ -113,6 +115,7 @@ class Live:
             troubles=dict(self.troubles),
             pushed=self.pushed,
             push_error=self.push_error,
+            remote=self.remote,
         )
 
     def start(self, name: str, work: Callable[[], Report]) -> None:

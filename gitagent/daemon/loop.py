@@ -54,6 +54,7 @@ _FULL = f"The disk is nearly full, below {LOW_DISK >> 20} MiB at {{}}; make room
 ARCHIVE_S = 3600.0
 CORES = len(os.sched_getaffinity(0))
 PUSH_S = (2.0, 60.0)  # first and longest pause before a push is tried again
+LOOK_S = 300.0  # between two looks at what the remote has, if nothing is pushed
 SPIN = 50  # turns in a row that did something, before something must be wrong
 
 
@@ -120,6 +121,8 @@ class Loop:
         snapshot = self.reader.read(objects, self.live.view(), self._machine)
         self.snapshot = snapshot
         self._problem = ""
+        if self._caught_up(objects, snapshot):
+            return True
         self._let_go()
         acted = False
         for actions in _together(self._decide(snapshot, now)):
@@ -185,8 +188,8 @@ class Loop:
                     self.live.pids[task] = (pid, ticks)
                 case RunEnd():
                     self._judged(objects, report)
-                case PushEnd(submissions, error):
-                    self._pushed(submissions, error)
+                case PushEnd():
+                    self._pushed(report)
                 case Prepared():
                     self._prepared(report)
         return bool(reports)
@@ -265,19 +268,31 @@ class Loop:
             del self.live.pins[each.commit]
         unpin(self.repo, stale)
 
-    def _pushed(self, submissions: tuple[str, ...], error: str) -> None:
+    def _pushed(self, ended: PushEnd) -> None:
         live = self.live
         live.pushing = False
-        live.push_error = error
-        if not error:
-            live.pushed |= set(submissions)
+        live.push_error = ended.error
+        live.wait("remote", LOOK_S)
+        if not ended.error:
+            if ended.remote is not None and ended.remote != live.remote:
+                log("push", f"the remote has moved to {ended.remote[:12]}")
+            live.remote = ended.remote
+            live.pushed |= set(ended.submissions)
             live.push_failures = 0
             live.waits.pop("push", None)
             return
-        log("push", error)
+        log("push", ended.error)
         first, longest = PUSH_S
         live.wait("push", min(longest, first * 2**live.push_failures))
         live.push_failures += 1
+
+    def _caught_up(self, objects: Objects, snapshot: Snapshot) -> bool:
+        """Whether the target has by now what the remote had beyond it."""
+        there, here = self.live.remote, snapshot.target.commit
+        if there is None or here is None or not objects.ancestor(there, here):
+            return False
+        self.live.remote = None
+        return True
 
     def _machine(self, settings: Settings | None) -> Machine:
         confined = settings is None or settings.sandbox.mode is SandboxMode.REQUIRED
