@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from gitagent.core.action import LandStep
 from gitagent.core.receipt import Result
 from gitagent.core.settings import Lander
 from gitagent.core.submission import CheckLine, SubmissionState
 from gitagent.errors import Busy, LostRace
 from gitagent.files.frontmatter import split
-from gitagent.lander import landing, submit
-from gitagent.lander.land import Landed, Obstructed
+from gitagent.lander import landing, prepare, submit
+from gitagent.lander.land import Landed, Obstructed, land
 from tests.support.lander import Bench, bench, moment, task_record
 
 ADA = "Ada Author <ada@example.org>"
@@ -49,7 +50,9 @@ def test_a_green_submission_moves_the_target_by_one_fast_forward(made: Bench):
 
     assert result.commit == made.target
     assert (old, tip) == commit.parents
-    assert made.prepare(result.submissions[0], old).product == product(made, made.target)
+    assert made.prepare(result.submissions[0], old).product == product(
+        made, made.target
+    )
     (moved,) = made.repo.log("%gs", "-g", "-1", "main")
     assert moved.startswith(f"gitagent: land {result.submissions[0].id}")
     assert made.target == submit.find(made.objects, result.submissions[0].id).commit
@@ -182,7 +185,8 @@ def test_deleted_and_skipped_tests_are_named_in_the_note(made: Bench):
     _, text = note_of(made)
 
     assert "## Tests that judge less than before" in text
-    assert "- `tests/a.py`: deleted\n- `tests/b.py`: 1 more skip" in text
+    assert "- `tests/a.py`: deleted\n- `tests/b.py`: " in text
+    assert "1 more skip" in text
 
 
 def test_a_note_that_exists_already_is_not_overwritten(made: Bench):
@@ -226,14 +230,44 @@ def test_the_task_file_moves_to_done_with_the_same_bytes(made: Bench):
     assert [] == made.repo.status()
 
 
-def test_a_product_tree_that_was_not_checked_cannot_land(made: Bench):
+def test_a_product_tree_with_records_in_it_cannot_land(made: Bench):
+    """Only what was checked is a product, and no check sees records."""
     submission = made.submit(tip_of(made, {"a.txt": "one\n"}))
     candidate = made.prepare(submission)
+    odd = made.repo.commit_at(
+        "refs/heads/odd", {".agent/memory/a.md": "x\n"}, parents=(candidate.tip,)
+    )
     old = made.target
+    wrong = replace(candidate, product=made.objects.commit(odd).tree)
 
     with pytest.raises(AssertionError, match="BUG"):
-        made.land_ready(submission, replace(candidate, product="1" * 40))
+        made.land_ready(submission, wrong)
     assert old == made.target
+
+
+def test_what_lands_has_the_checked_product_and_the_newest_records(made: Bench):
+    """The candidate was made before the target's records moved."""
+    submission = made.submit(tip_of(made, {"a.txt": "one\n"}))
+    candidate = made.prepare(submission)
+    moved = made.repo.commit({".agent/memory/a.md": "new\n"})
+    ready = made.green(submission, candidate)
+    landed(made.land_ready(ready, replace(candidate, base=moved)))
+
+    assert candidate.product == product(made, made.target)
+    assert "new\n" == made.repo.read(".agent/memory/a.md", "main")
+
+
+def test_a_record_that_both_changed_is_merged_anew(made: Bench):
+    path = ".agent/memory/a.md"
+    made.repo.commit({path: "one\n"})
+    submission = made.submit(tip_of(made, {path: "mine\n", "a.txt": "x\n"}))
+    candidate = made.prepare(submission)
+    moved = made.repo.commit({path: "theirs\n"})
+    ready = made.green(submission, candidate)
+
+    with pytest.raises(LostRace):
+        made.land_ready(ready, replace(candidate, base=moved))
+    assert moved == made.target
 
 
 # --- races on the target
@@ -287,6 +321,7 @@ _LAND = """
 import json, sys
 from dataclasses import replace
 from pathlib import Path
+from gitagent.core.action import LandStep
 from gitagent.core.settings import Settings, Check
 from gitagent.errors import Busy, LostRace
 from gitagent.lander import submit, prepare, land
@@ -308,7 +343,11 @@ with repository.objects() as objects:
         ready = replace(submission, commit=now.commit, oid=now.oid)
         try:
             result = land.land(
-                repository, objects, ready, candidate, None, Settings(), moment()
+                repository,
+                objects,
+                (LandStep(ready, candidate, None, candidate.product),),
+                Settings(),
+                moment(),
             )
             wins += isinstance(result, land.Landed)
         except (LostRace, Busy):
@@ -418,9 +457,8 @@ def test_after_a_crash_before_the_swap_a_fresh_commit_lands_on_the_moved_target(
     stale = landing.build(
         made.repository,
         made.objects,
-        ready,
-        candidate,
-        None,
+        LandStep(ready, candidate, None, candidate.product),
+        candidate.base,
         made.settings,
         landing.datetime.fromisoformat(moment().stamp),
     )
@@ -442,7 +480,7 @@ def test_the_landing_commit_cannot_be_pruned_before_the_swap(made: Bench):
     assert isinstance(
         made.land_ready(made.green(submission, candidate), candidate), Obstructed
     )
-    submit.unpin(made.repository, submission)
+    prepare.unpin(made.repository, [candidate])
     made.repo.git("gc", "-q", "--prune=now")
     commit = submit.find(made.objects, submission.id).commit
 
@@ -454,21 +492,73 @@ def test_a_candidate_whose_merged_tree_was_pruned_still_lands(made: Bench):
     tip = tip_of(made, {"a.txt": "one\n"})
     submission = made.submit(tip)
     made.repo.commit({".agent/tasks/more.md": "# More\n"})
-    candidate = made.prepare(submission)
+    *_, candidate = made.line(submission)
+    candidate = prepare.pin(made.repository, made.objects, candidate)
     ready = made.green(submission, candidate)
     made.repo.git("gc", "-q", "--prune=now")
-    with made.repository.objects() as objects:
-        assert objects.kind(candidate.tree) is None
     landed(made.land_ready(ready, candidate))
 
     assert ".agent/tasks/more.md" in made.repo.paths("main")
     made.repo.fsck()
 
 
-def test_landing_lets_the_candidate_go(made: Bench):
-    result = landed(made.land(tip_of(made, {"a.txt": "one\n"})))
+def set_of(made: Bench, *names: str) -> tuple[LandStep, ...]:
+    """Return landings of one file each that the last tree vouches for."""
+    submissions = [made.submit(made.offer({n: "1\n"}, n, branch=n)) for n in names]
+    _, *line = made.line(*submissions)
+    last = prepare.pin(made.repository, made.objects, line[-1])
+    return tuple(
+        LandStep(made.green(each, last), candidate, None, last.product)
+        for each, candidate in zip(submissions, line, strict=True)
+    )
 
-    assert made.repo.ref(submit.candidate_ref(result.submissions[0].id)) is None
+
+def land_all(made: Bench, steps: tuple[LandStep, ...]) -> Landed | Obstructed:
+    return land(made.repository, made.objects, steps, made.settings, moment())
+
+
+def test_a_set_lands_as_one_commit_each_by_one_move_of_the_target(made: Bench):
+    old = made.target
+    steps = set_of(made, "a", "b", "c")
+    result = landed(land_all(made, steps))
+    moves = made.repo.log("%gs", "-g", "main")
+
+    tips = [step.candidate.tip for step in reversed(steps)]
+    line = made.repo.log("%H %P", "--first-parent", f"{old}..main")
+    assert tips == [each.split()[2] for each in line]
+    assert [s.commit for s in reversed(result.submissions)] == [
+        each.split()[0] for each in line
+    ]
+    assert old == line[-1].split()[1]
+    assert moves[0].startswith("gitagent: land ")
+    assert all(step.submission.id in moves[0] for step in steps)
+    assert 1 == sum("land s-" in move for move in moves)
+    assert product(made, made.target) == steps[-1].checked
+    said = {dict(made.repo.trailers(c.split()[0]))["Gitagent-Checked"] for c in line}
+    assert {steps[-1].checked} == said
+    assert [] == made.repo.status()
+
+
+def test_a_set_with_one_that_left_the_queue_meanwhile_lands_nothing(made: Bench):
+    steps = set_of(made, "a", "b", "c")
+    gone = steps[1].submission
+    known = submit.find(made.objects, gone.id)
+    withdrawn = replace(known, state=SubmissionState.WITHDRAWN)
+    submit.write(made.repository, known, withdrawn, "withdrawn")
+    old = made.target
+
+    with pytest.raises(LostRace):
+        land_all(made, steps)
+    assert old == made.target
+
+
+def test_edits_in_the_way_of_one_of_a_set_name_that_one(made: Bench):
+    steps = set_of(made, "a", "b", "c")
+    made.repo.write("b", "mine\n")
+    result = land_all(made, steps)
+
+    assert isinstance(result, Obstructed)
+    assert (steps[1].submission.id,) == result.submissions
 
 
 # --- other repositories

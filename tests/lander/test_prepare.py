@@ -1,5 +1,4 @@
 import subprocess
-from dataclasses import replace
 
 import pytest
 
@@ -7,7 +6,6 @@ from gitagent.core.candidate import Change
 from gitagent.git.objects import BLOB, TREE, Entry
 from gitagent.lander import prepare
 from gitagent.lander.scope import colliding, fold, only_in
-from gitagent.lander.submit import candidate_ref
 from tests.support.lander import Bench
 
 
@@ -33,13 +31,58 @@ def test_a_candidate_says_what_the_merge_changes(made: Bench):
 
 def test_the_commit_under_check_has_the_product_tree_and_no_records(made: Bench):
     made.repo.add_task("open", "true")
-    tip = made.offer({"a.txt": "one\n", ".agent/tasks/more.md": "# More\n"})
+    more = ".agent/tasks/more.md"
+    tip = made.offer({"a.txt": "one\n", more: "# More\n"})
     candidate = made.prepare(made.submit(tip))
 
     under_check = made.repo.paths(candidate.commit)
     assert {".agent/config.toml", "README.md", "a.txt"} == set(under_check)
-    merged = made.repo.paths(candidate.tree)
-    assert {".agent/tasks/open.md", ".agent/tasks/more.md"} <= set(merged)
+    assert {"a.txt", more} == {each.path for each in candidate.changes}
+
+
+def test_a_line_is_merged_one_onto_the_other(made: Bench):
+    tips = [made.offer({name: f"{name}\n"}, branch=name) for name in "abc"]
+    base = made.target
+    bare, *line = made.line(*(made.submit(tip) for tip in tips))
+
+    assert (base, ()) == bare.key
+    for k, each in enumerate(line, 1):
+        assert tuple(tips[:k]) == each.tips
+        assert ["abc"[k - 1]] == [change.path for change in each.changes]
+        pinned = prepare.pin(made.repository, made.objects, each)
+        assert (base, *tips[:k]) == made.objects.commit(pinned.commit).parents
+        assert {*"abc"[:k]} == set(made.repo.paths(pinned.commit)) & {*"abc"}
+
+
+def test_a_line_ends_with_what_conflicts_with_one_ahead_of_it(made: Bench):
+    one = made.offer({"README.md": "# one\n"}, branch="one")
+    other = made.offer({"README.md": "# other\n"}, branch="other")
+    last = made.offer({"c": "c\n"}, branch="last")
+    *_, found = made.line(*(made.submit(tip) for tip in (one, other, last)))
+
+    assert (one, other) == found.tips
+    assert ("README.md",) == found.conflicts
+    assert not found.final
+
+
+def test_what_conflicts_with_the_target_too_does_so_finally(made: Bench):
+    other = made.offer({"README.md": "# other\n"}, branch="other")
+    one = made.offer({"a": "a\n"}, branch="one")
+    made.repo.commit({"README.md": "# meanwhile\n"})
+    *_, found = made.line(made.submit(one), made.submit(other))
+
+    assert (one, other) == found.tips
+    assert found.conflicts
+    assert found.final
+
+
+def test_what_is_known_is_not_made_again(made: Bench):
+    one, two = (made.submit(made.offer({n: n}, branch=n)) for n in ("one", "two"))
+    known = {each.key: each for each in made.line(one)}
+    lines = [(one,), (one, two)]
+    new = prepare.prepare(made.repository, made.objects, made.target, lines, known)
+
+    assert [(one.tip, two.tip)] == [each.tips for each in new]
 
 
 def test_a_records_only_move_of_the_target_keeps_the_product_tree(made: Bench):
@@ -63,19 +106,26 @@ def test_the_candidate_survives_a_gc_that_prunes_at_once(made: Bench):
     candidate = made.prepare(submission)
     made.repo.git("gc", "-q", "--prune=now")
 
-    assert candidate.commit == made.repo.ref(candidate_ref(submission.id))
+    assert candidate.commit == made.repo.ref(prepare.pin_ref(candidate))
     made.repo.fsck()
+
+
+def test_a_candidate_that_is_let_go_has_no_ref(made: Bench):
+    candidate = made.prepare(made.submit(made.offer({"a.txt": "one\n"})))
+    prepare.unpin(made.repository, [candidate])
+    prepare.unpin(made.repository, [candidate])
+
+    assert {} == made.repo.refs("refs/gitagent/candidates/")
 
 
 def test_a_textual_conflict_gives_the_paths(made: Bench):
     tip = made.offer({"README.md": "# theirs\n", "a.txt": "one\n"})
     made.repo.commit({"README.md": "# ours\n"})
-    submission = made.submit(tip)
-    candidate = made.prepare(submission)
+    candidate = made.prepare(made.submit(tip))
 
     assert ("README.md",) == candidate.conflicts
     assert "" == candidate.commit
-    assert made.repo.ref(candidate_ref(submission.id)) is None
+    assert {} == made.repo.refs("refs/gitagent/candidates/")
 
 
 def test_a_history_of_its_own_is_a_conflict(made: Bench):
@@ -83,7 +133,7 @@ def test_a_history_of_its_own_is_a_conflict(made: Bench):
     candidate = made.prepare(made.submit(tip))
 
     assert candidate.conflicts
-    assert "" == candidate.tree
+    assert "" == candidate.product
 
 
 @pytest.mark.slow
@@ -91,7 +141,7 @@ def test_what_unfolds_without_end_is_found_before_git_unfolds_it(
     made: Bench, monkeypatch: pytest.MonkeyPatch
 ):
     """A deletion lets git look for renames, in all that is new."""
-    monkeypatch.delattr(prepare, "merge")
+    monkeypatch.delattr(prepare.Round, "_merge")
     objects = made.objects
     bomb = objects.write_tree([Entry("f", BLOB, objects.write_blob(b"boom"))])
     for _ in range(7):
@@ -116,17 +166,6 @@ def test_a_path_that_no_checkout_can_hold_is_a_fault(made: Bench):
     tip = objects.write_commit(tree, (made.target,), "Long\n", who, who)
 
     assert made.prepare(made.submit(tip)).fault
-
-
-def test_the_task_blob_is_the_one_of_the_base(made: Bench):
-    made.repo.add_task("fix", "true", title="Fix it")
-    blob = made.repo.oid("HEAD:.agent/tasks/fix.md")
-    tip = made.offer({"a.txt": "one\n"})
-
-    submission = made.submit(tip, task="fix")
-
-    assert blob == made.prepare(submission).task_blob
-    assert made.prepare(replace(submission, task=None)).task_blob is None
 
 
 def test_a_new_name_that_differs_only_in_case_or_accents_collides(made: Bench):
@@ -183,7 +222,8 @@ def test_colliding_reads_only_the_folders_of_what_is_new(made: Bench):
             return objects.tree(oid)
 
     base = objects.commit(candidate.base).tree
-    found = colliding(Counting(), base, candidate.tree, candidate.changes)
+    after = made.objects.commit(candidate.commit).tree
+    found = colliding(Counting(), base, after, candidate.changes)
 
     assert () == found
     assert len(read) <= 4
