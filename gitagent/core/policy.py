@@ -94,20 +94,6 @@ def _records_of_others(records: tuple[PathChange, ...]) -> list[str]:
     ]
 
 
-def offences(
-    candidate: Candidate,
-    submission: Submission,
-    settings: Settings,
-    task: TaskFile | None = None,
-    agent: Agent | None = None,
-) -> tuple[str, ...]:
-    """Return why the candidate may not land without any approval, in sentences."""
-    ruling = rule(candidate, submission, settings, task, agent)
-    paths = tuple(need.path for need in ruling.approve)
-    asked = _say("These paths are protected and need an approval", paths)
-    return (*ruling.no, asked) if asked else ruling.no
-
-
 def _needed(
     product: tuple[PathChange, ...],
     settings: Settings,

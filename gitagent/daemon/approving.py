@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitagent.core.approval import Approval, Needed, missing
+from gitagent.core.candidate import PathChange
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.daemon import tasks
@@ -16,7 +17,7 @@ from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import UserError
 from gitagent.git.codec import Sign
 from gitagent.git.identity import author
-from gitagent.git.objects import Objects
+from gitagent.git.objects import GITLINK, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.signing import configured_key, signer
 from gitagent.host import clock
@@ -110,7 +111,7 @@ def plan(repo: Repository, objects: Objects, name: str) -> Plan:
         submission,
         target,
         settings,
-        _rows(repo, objects, found.before, found.after, found.needed),
+        _rows(repo, objects, found.needed, found.changes),
         given if enough else None,
         bad.get(submission.id, ""),
     )
@@ -180,32 +181,32 @@ def _signer(repo: Repository, settings: Settings, key: Path | None) -> Sign | No
 def _rows(
     repo: Repository,
     objects: Objects,
-    before: str,
-    after: str,
     needed: tuple[Needed, ...],
+    changes: tuple[PathChange, ...],
 ) -> tuple[Row, ...]:
-    done = repo.git.run(
-        "--literal-pathspecs",
-        "diff-tree",
-        "-r",
-        "-z",
-        "--numstat",
-        "--no-renames",
-        "--no-textconv",
-        "--no-ext-diff",
-        before,
-        after,
-        "--",
-        *(need.path for need in needed),
+    return tuple(
+        Row(need, change.old_blob, *_lines(repo, objects, change))
+        for need, change in zip(needed, changes, strict=True)
     )
-    fields = (field.split("\t", 2) for field in done.fields)
-    counts = {path: (_count(more), _count(less)) for more, less, path in fields}
-    rows = []
-    for need in needed:
-        entry = objects.path(before, need.path)
-        added, removed = counts.get(need.path, (None, None))
-        rows.append(Row(need, entry.oid if entry else "", added, removed))
-    return tuple(rows)
+
+
+def _lines(
+    repo: Repository, objects: Objects, change: PathChange
+) -> tuple[int | None, int | None]:
+    """Return the lines that a change adds and removes; None if it is no text."""
+    modes = (change.old_mode, change.new_mode)
+    if GITLINK in modes:
+        return None, None
+    empty = objects.write_blob(b"")
+    pair = (change.old_blob or empty, change.new_blob or empty)
+    done = repo.git.run(
+        "diff", "--numstat", "-z", "--no-textconv", "--no-ext-diff", *pair
+    )
+    added, _, rest = done.text.partition("\t")
+    removed = rest.partition("\t")[0]
+    if pair[0] == pair[1]:
+        return 0, 0
+    return _count(added), _count(removed)
 
 
 def _count(text: str) -> int | None:

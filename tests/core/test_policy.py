@@ -7,7 +7,7 @@ import pytest
 from gitagent.core.agent import Agent
 from gitagent.core.approval import Approval, Content, Needed, request
 from gitagent.core.candidate import Candidate, Change, PathChange
-from gitagent.core.policy import offences, rule
+from gitagent.core.policy import rule
 from gitagent.core.settings import Lander, Settings, Trust
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskFile
@@ -39,7 +39,8 @@ def judged(
         SINCE,
         task="fix" if worker else None,
     )
-    return " ".join(offences(candidate, submission, Settings(), task, agent))
+    ruling = rule(candidate, submission, Settings(), task, agent)
+    return " ".join((*ruling.no, *(f"{n.why}: {n.path}" for n in ruling.approve)))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from gitagent.git.signing import signer
 from gitagent.git.text import Person
 from gitagent.host import clock
 from gitagent.lander import approval, submit
-from gitagent.lander.needs import needs, weakened
+from gitagent.lander.needs import needs
 from tests.support.keys import REVOKED, Key
 from tests.support.repos import Content, Repo, settings_text
 
@@ -376,4 +376,3 @@ def test_what_is_no_text_has_no_marks(tmp_path):
         found = needs(made.repository, made.objects, submission, made.target, SETTINGS)
 
         assert ["1 test fewer"] == [need.why for need in found.needed]
-        assert () == weakened(made.objects, ())

@@ -240,9 +240,14 @@ def test_a_checker_cannot_be_edited_by_the_checked(kept: Repo, daemon: Start):
     running = daemon(kept)
     edit = "sed -i 's/^run = .*/run = \"true\"/' .agent/config.toml; echo bad > c.txt"
     kept.add_task("sly", edit)
+    submitted = running.wait_task("sly", "submitted")
+    held = running.wait_submission(submitted["submission"], "held")
+    approved = gitagent(kept, "approve", "sly")
     found = running.wait_task("sly", "failed")
 
-    assert ".agent/config.toml" in found["reason"]
+    assert ".agent/config.toml (protected)" in held["reason"]
+    assert approved.returncode == 0
+    assert "tests failed twice" in found["reason"]
     assert "c.txt" not in kept.paths()
 
 
