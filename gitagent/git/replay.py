@@ -41,6 +41,7 @@ class Stuck:
 
 
 LIMIT: Final = 100_000  # lines of history that are read
+_FORKS: Final = 1_000  # commits that one command line names
 
 
 def sides(repo: Repository, base: str, tip: str) -> Sides:
@@ -82,6 +83,28 @@ def beyond(repo: Repository, tip: str, known: Iterable[str]) -> tuple[Node, ...]
         stdin=asked.encode(),
     )
     return tuple(_node(line) for line in reversed(listed.text.splitlines()))
+
+
+def mainline(repo: Repository, base: str, own: Iterable[Node]) -> tuple[str, ...]:
+    """Return the first-parent history of ``base`` since ``own`` first left it.
+
+    Empty where it was left once, so that `Sides.below` is all of that.
+    """
+    parents = dict(own)
+    left = {p for each in parents.values() for p in each if p not in parents}
+    if len(left) < 2:
+        return ()
+    first = repo.git.run("merge-base", "--octopus", *sorted(left)[:_FORKS], ok=(0, 1))
+    if not first.text:
+        return ()
+    listed = repo.git.run(
+        "rev-list",
+        "--first-parent",
+        f"--max-count={LIMIT}",
+        base,
+        f"^{first.text}",
+    )
+    return tuple(listed.text.splitlines())
 
 
 def _node(line: str) -> Node:

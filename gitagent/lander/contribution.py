@@ -4,6 +4,7 @@ The strategy decides the form of the history, never its content: the tree that i
 checked and landed is the three-way merge, whichever way it is then committed.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,7 @@ from gitagent.files import clean
 from gitagent.files.message import trailers
 from gitagent.git.merge import Merger, MergeResult
 from gitagent.git.objects import Objects
-from gitagent.git.replay import Node, Step, Stuck, beyond, replay, sides
+from gitagent.git.replay import Node, Step, Stuck, beyond, mainline, replay, sides
 from gitagent.git.repository import Repository
 from gitagent.git.text import Person, mended
 
@@ -61,19 +62,23 @@ def contribution(
     """Return what ``tip`` adds to ``base``; both are commits.
 
     What landed by squash or rebase is found by the trailers of the first-parent
-    history of ``base``. Where the tip has merged such a landing, nothing needs to be
-    found: the landing is history of both.
+    history of ``base``. Where the tip has merged such a landing, git needs to be told
+    nothing, since the landing is history of both; what landed by it is no part of the
+    contribution all the same.
 
     Raises:
         GitError: an object is not here.
     """
     both = sides(repo, base, tip)
-    found = (_lands(objects, commit) for commit in both.below) if both.own else ()
-    tips = [each for each in found if each]
-    own = beyond(repo, tip, (base, *tips)) if tips else both.own
-    left_out = {commit for commit, _ in both.own} - {commit for commit, _ in own}
-    above = [parent for _, parents in own for parent in parents] if own else [tip]
+    if not both.own:
+        return Contribution(base, tip)
+    apart = _tips(objects, both.below)
+    rest = beyond(repo, tip, (base, *apart)) if apart else both.own
+    left_out = {commit for commit, _ in both.own} - {commit for commit, _ in rest}
+    above = [parent for _, parents in rest for parent in parents] if rest else [tip]
     landed = tuple(dict.fromkeys(each for each in above if each in left_out))
+    shared = _tips(objects, mainline(repo, base, both.own))
+    own = beyond(repo, tip, (base, *apart, *shared)) if shared else rest
     return Contribution(base, tip, landed, own)
 
 
@@ -166,8 +171,12 @@ def _shown(objects: Objects, commit: str) -> str:
     return f"{commit[:12]} ({subject})"
 
 
+def _tips(objects: Objects, commits: Iterable[str]) -> list[str]:
+    """Return the tips that commits on the target say they land."""
+    return [tip for tip in (_lands(objects, each) for each in commits) if tip]
+
+
 def _lands(objects: Objects, commit: str) -> str:
-    """Return the tip that a commit on the target says it lands, or ""."""
     if commit not in _landed:
         if len(_landed) > _MEMO:
             _landed.clear()

@@ -4,12 +4,20 @@ import random
 
 import pytest
 
+from gitagent.core.settings import Strategy
 from gitagent.errors import UserError
 from gitagent.git.merge import Merger, MergeResult
 from gitagent.git.repository import discover
 from gitagent.git.text import Person
 from gitagent.lander import contribution as module
-from gitagent.lander.contribution import contribution, merge, others, replayed, subjects
+from gitagent.lander.contribution import (
+    contribution,
+    merge,
+    merged_by,
+    others,
+    replayed,
+    subjects,
+)
 from tests.support.repos import Repo
 
 MAIN, WORK = "refs/heads/main", "refs/heads/work"
@@ -156,6 +164,22 @@ def test_a_tip_that_has_merged_the_landing_needs_nothing_told(stack):
     assert with_line(2, "mine") == repo.read("a", result.tree)
 
 
+def test_what_landed_before_the_target_was_merged_is_not_replayed_again(stack):
+    repo, _, lower, upper = stack
+    files = {"a": with_line(2, "changed since"), "b": "2\n"}
+    repo.commit_at(WORK, files, "merge", parents=(upper, repo.oid(MAIN)))
+    tip = repo.commit_at(WORK, {"d": "1\n"}, "on top")
+    repo.commit_at(MAIN, {"a": with_line(2, "changed again")})
+
+    what = added(repo, repo.oid(MAIN), tip, lambda *known: known[2])
+    steps = added(repo, repo.oid(MAIN), tip, steps_of)
+
+    assert () == what.landed
+    assert (upper, tip) == what.commits
+    assert [upper, tip] == [step.source for step in steps]
+    assert lower not in what.commits
+
+
 def test_a_landed_tip_itself_adds_nothing(stack):
     repo, _, lower, _ = stack
     base = repo.oid(MAIN)
@@ -256,6 +280,61 @@ def test_one_commit_is_not_listed(repo):
     assert not added(
         repo, repo.oid(MAIN), tip, lambda _, objects, what: subjects(objects, what)
     )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_strategy_decides_the_form_and_not_the_content(tmp_path, seed):
+    """Random branches on each other, landed one after another in each way."""
+    draw = random.Random(seed)  # noqa: S311
+    files = {f"{d}/{n}": LINES for d in "de" for n in range(3)}
+    repo = Repo.make(tmp_path / "r", files, bare=True)
+    targets = {each: repo.oid(MAIN) for each in ("merge", "squash", "rebase")}
+    tips, outcomes = [repo.oid(MAIN)], []
+    for n in range(10):
+        parents = [draw.choice(tips[-4:])]
+        if draw.random() < 0.25:
+            parents += {draw.choice(tips[-4:])} - set(parents)
+        ref = f"refs/heads/b{n}"
+        tip = repo.commit_at(ref, _small(draw), f"c{n}", parents=tuple(parents))
+        tips.append(tip)
+        if draw.random() < 0.6:
+            made = {each: trial(repo, each, targets[each], tip) for each in targets}
+            if made["rebase"] is None:
+                continue
+            outcomes.append(made["merge"])
+            assert 1 == len(set(made.values()))
+            for each, tree in made.items():
+                if isinstance(tree, str):
+                    landed = put(repo, each, targets[each], tip, tree)
+                    targets[each] = landed
+
+    assert any(isinstance(each, str) for each in outcomes)
+
+
+def trial(repo, strategy, base, tip):
+    """Return the tree that landing gives, the conflicts, or None: not replayable."""
+    found = discover(repo.path)
+    with found.objects() as objects, Merger(found, objects) as merger:
+        try:
+            facts = (found, merger, objects, base, tip)
+            merged = merged_by(Strategy(strategy), *facts)
+        except UserError:
+            return None
+    return merged.tree or merged.conflicts
+
+
+def put(repo, strategy, base, tip, tree):
+    """Write a landing commit of a tree."""
+    parents = ["-p", base] + (["-p", tip] if strategy == "merge" else [])
+    who = ("-c", "user.name=T", "-c", "user.email=t@x")
+    message = f"Land\n\nIt.\n\nGitagent-Tip: {tip}\n"
+    return repo.git(*who, "commit-tree", *parents, "-m", message, tree)
+
+
+def _small(draw):
+    path = f"{draw.choice('de')}/{draw.randrange(3)}"
+    text = with_line(draw.randrange(9), f"new {draw.randrange(99)}")
+    return draw.choice(({path: text}, {path: text}, {f"{path}-new": text}))
 
 
 @pytest.mark.parametrize("seed", range(6))
