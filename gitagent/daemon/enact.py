@@ -47,7 +47,7 @@ from gitagent.git import worktree
 from gitagent.git.advance import look
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
-from gitagent.git.refs import RefUpdate, update
+from gitagent.git.refs import RefUpdate, update_each
 from gitagent.git.repository import Repository
 from gitagent.host.clock import monotonic, stamp
 from gitagent.host.engine import Engine
@@ -68,6 +68,20 @@ _PAUSES = {Outcome.CLAIMED: 300.0, Outcome.INTERRUPTED: 2.0}
 # What has landed stays claimed: a clone that has not seen the landing yet would do the
 # task again.
 _GIVEN_UP = frozenset({TaskState.FAILED, TaskState.STOPPED, TaskState.REFUSED})
+_Alone = (
+    WriteTask
+    | StartAttempt
+    | StopAttempt
+    | RecoverAttempt
+    | Prepare
+    | StartRun
+    | StopRuns
+    | Land
+    | Look
+    | MoveDone
+    | PushTarget
+    | Archive
+)
 RACE_S = 30.0  # after RACES lost races
 
 
@@ -83,21 +97,27 @@ class Enactor:
     def enact(
         self, actions: list[Action], snapshot: Snapshot, objects: Objects, now: Moment
     ) -> None:
-        """Make effects; several only of WriteSubmission.
+        """Make effects: one, or several of a kind that is written at once.
 
         Raises:
             LostRace: one was not made, because somebody came first.
             Busy: it can be tried again.
             GitagentError: it failed otherwise.
         """
-        if len(actions) > 1:
-            writes = [each for each in actions if isinstance(each, WriteSubmission)]
-            self._write_submissions(writes, snapshot, objects)
-        else:
-            self._enact(actions[0], snapshot, objects, now)
+        match actions[0]:
+            case Submit():
+                new = [a.submission for a in actions if isinstance(a, Submit)]
+                self._submit(new, objects)
+            case WriteSubmission():
+                writes = [a for a in actions if isinstance(a, WriteSubmission)]
+                self._write_submissions(writes, snapshot, objects)
+            case DropRef():
+                self._drop([a for a in actions if isinstance(a, DropRef)])
+            case action:
+                self._enact(action, snapshot, objects, now)
 
     def _enact(  # noqa: C901, PLR0912 - one arm an action
-        self, action: Action, snapshot: Snapshot, objects: Objects, now: Moment
+        self, action: _Alone, snapshot: Snapshot, objects: Objects, now: Moment
     ) -> None:
         match action:
             case WriteTask(old, new, message):
@@ -108,10 +128,6 @@ class Enactor:
                 self.live.attempts[task].order(outcome)
             case RecoverAttempt(record):
                 self._recover(record, snapshot)
-            case Submit(submission):
-                self._submit(submission, objects)
-            case WriteSubmission():
-                self._write_submissions([action], snapshot, objects)
             case Prepare():
                 self._prepare(action)
             case StartRun():
@@ -123,8 +139,6 @@ class Enactor:
                 self._land(action, snapshot, objects, now)
             case Look(submission):
                 self._look(submission, snapshot)
-            case DropRef(ref, tip):
-                self._drop(ref, tip)
             case MoveDone(record):
                 self._move_done(record, snapshot, objects, now)
             case PushTarget():
@@ -132,22 +146,25 @@ class Enactor:
             case Archive():
                 archive.enact(self.repo, objects, action)
 
-    def _submit(self, submission: Submission, objects: Objects) -> None:
-        created = submit.create(self.repo, objects, submission)
-        if created.settled:
-            # An archived one: its object is not taken again, and need not be looked up
-            # at every turn.
-            self.live.wait(f"Submit {submission.id}", FORGET_S)
-            return
-        log("queue", f"{created.id} submitted from {created.branch}")
-        failpoint("submission-created")
+    def _submit(self, submissions: list[Submission], objects: Objects) -> None:
+        for made in submit.create_many(self.repo, objects, submissions):
+            if made.settled:
+                # An archived one: its object is not taken again, and need not be
+                # looked up at every turn.
+                self.live.wait(f"Submit {made.id}", FORGET_S)
+                continue
+            log("queue", f"{made.id} submitted from {made.branch}")
+            failpoint("submission-created")
 
-    def _drop(self, ref: str, tip: str) -> None:
-        """Delete a ref that offered what has landed, unless somebody stands on it."""
-        if any(each.branch == ref for each in worktree.entries(self.repo)):
-            self.live.wait(f"DropRef {ref}", FORGET_S)
-            return
-        update(self.repo.git, [RefUpdate(ref, None, tip)], "gitagent: landed")
+    def _drop(self, drops: list[DropRef]) -> None:
+        """Delete refs that offered what has landed, unless somebody stands on one."""
+        there = {each.branch for each in worktree.entries(self.repo)}
+        for drop in drops:
+            if drop.ref in there:
+                self.live.wait(f"DropRef {drop.ref}", FORGET_S)
+        gone = [RefUpdate(d.ref, None, d.tip) for d in drops if d.ref not in there]
+        if any(update_each(self.repo.git, gone, ["gitagent: landed"] * len(gone))):
+            raise LostRace("a branch that had landed was moved meanwhile")
 
     def _write_task(
         self,

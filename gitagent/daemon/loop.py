@@ -21,6 +21,7 @@ from gitagent.core.action import (
     RecoverAttempt,
     StartAttempt,
     StartRun,
+    Submit,
     WriteSubmission,
     WriteTask,
 )
@@ -310,9 +311,9 @@ class Loop:
 
 
 def _together(actions: list[Action]) -> Iterator[list[Action]]:
-    """Group what is written at once: records of submissions that follow each other."""
+    """Group what is written at once: what follows each other and is of one kind."""
     for kind, group in groupby(actions, key=type):
-        if kind is WriteSubmission:
+        if kind in {DropRef, Submit, WriteSubmission}:
             yield list(group)
         else:
             yield from ([each] for each in group)

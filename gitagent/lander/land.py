@@ -21,7 +21,7 @@ from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.failpoint import failpoint
 from gitagent.lander import submit
-from gitagent.lander.landing import build
+from gitagent.lander.landing import build, committer
 from gitagent.lander.tasks import add_task, move_done
 
 __all__ = ["Landed", "Obstructed", "add_task", "land", "move_done"]
@@ -109,11 +109,12 @@ def _chain(
     when: datetime,
 ) -> list[str]:
     made = [steps[0].candidate.base]
+    who = committer(repo, settings, when)
     # What the other strategies build on has to be on the disk, for git to merge.
     merged = settings.lander.strategy is Strategy.MERGE
     with objects.together() if merged else nullcontext():
         for step in steps:
-            made.append(build(repo, objects, step, made[-1], settings, when))
+            made.append(build(repo, objects, step, made[-1], settings, who))
     return made[1:]
 
 

@@ -1,6 +1,6 @@
 """The landing commit: what a landing leaves in the history, made but not yet landed."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import gitagent
@@ -32,12 +32,12 @@ def build(
     step: LandStep,
     parent: str,
     settings: Settings,
-    when: datetime,
+    who: Person,
 ) -> str:
     """Write the commits that land one submission on ``parent``; return the last one.
 
-    That is the target's commit, or the landing before it. Equal arguments give the
-    same commits.
+    That is the target's commit, or the landing before it. ``who`` is the committer, at
+    the time of the landing. Equal arguments give the same commits.
 
     Raises:
         LostRace: what it changes was changed on the target meanwhile.
@@ -45,7 +45,7 @@ def build(
     """
     submission, candidate = step.submission, step.candidate
     tip = objects.commit(candidate.tip)
-    who, sign = committer(repo, settings, when), signer(settings)
+    sign = signer(settings)
 
     def write(tree: str, parents: tuple[str, ...], message: str, by: Person) -> str:
         return objects.write_commit(tree, parents, message, by, who, sign)
@@ -57,7 +57,7 @@ def build(
         title=made.title,
         message=tip.message,
         base=parent,
-        landed=clock.stamp(when),
+        landed=clock.stamp(datetime.fromtimestamp(who.when, UTC)),
         strategy=str(strategy_of(settings, submission)),
         checked=step.checked,
         config=submission.config or "",

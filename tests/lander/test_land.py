@@ -12,6 +12,7 @@ from gitagent.core.settings import Lander
 from gitagent.core.submission import CheckLine, SubmissionState
 from gitagent.errors import Busy, LostRace
 from gitagent.files.frontmatter import split
+from gitagent.host import clock
 from gitagent.lander import landing, prepare, submit
 from gitagent.lander.land import Landed, Obstructed, land
 from tests.support.lander import Bench, bench, moment, task_record
@@ -460,7 +461,7 @@ def test_after_a_crash_before_the_swap_a_fresh_commit_lands_on_the_moved_target(
         LandStep(ready, candidate, None, candidate.product),
         candidate.base,
         made.settings,
-        landing.datetime.fromisoformat(moment().stamp),
+        landing.committer(made.repository, made.settings, clock.now()),
     )
     left = submit.write(
         made.repository, submission, replace(ready, commit=stale), "lands"
