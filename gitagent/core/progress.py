@@ -64,9 +64,25 @@ def _without_file(
         yield from _running(record, None, snapshot, now)
     elif submission and submission.state is SubmissionState.LANDED:
         yield from _follow(record, submission, snapshot, now)
+    elif (other := _closed_by(record, snapshot)) and not record.settled:
+        reason = f"Somebody did it: {other.id} landed for it."
+        yield step(record, TaskState.STOPPED, now, reason, request=None)
     elif not _moved(record, submission, snapshot):
         reason = "Its task file was deleted."
         yield step(record, TaskState.STOPPED, now, reason, blob=GONE, request=None)
+
+
+def _closed_by(record: TaskRecord, snapshot: Snapshot) -> Submission | None:
+    """Return what landed for a task without being its own worker's result."""
+    landed = SubmissionState.LANDED
+    return next(
+        (
+            each
+            for each in snapshot.submissions.values()
+            if each.closes == record.id and each.state is landed
+        ),
+        None,
+    )
 
 
 def _moved(

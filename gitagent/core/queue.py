@@ -212,7 +212,7 @@ class _Turn:
                 checks=lines(vouched.judged, self._others(ids, submission)),
                 config=self.snapshot.target.config,
             )
-            record = self.snapshot.records.get(submission.task or "")
+            record = self.snapshot.records.get(submission.ends or "")
             product = vouched.candidate.product
             steps.append(LandStep(ready, own.candidate, record, product))
         return Land(tuple(steps))
@@ -220,11 +220,11 @@ class _Turn:
     def _others(self, ids: Set, one: Submission) -> list[Check]:
         """Return the checks that a set has because of its other members alone."""
         tasks = self.snapshot.tasks
-        own = set(own_checks(one, tasks.get(one.task or "")))
+        own = set(own_checks(one, tasks.get(one.ends or "")))
         return [
             check
             for each in self.sets.submissions(ids)
-            for check in own_checks(each, tasks.get(each.task or ""))
+            for check in own_checks(each, tasks.get(each.ends or ""))
             if check not in own
         ]
 

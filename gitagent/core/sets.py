@@ -77,7 +77,7 @@ class Sets:
         if step.conflicts or step.fault or step.contained:
             return Verdict(Fact.FAILED)
         tasks = self.snapshot.tasks
-        members = ((s, tasks.get(s.task or "")) for s in self.submissions(ids))
+        members = ((s, tasks.get(s.ends or "")) for s in self.submissions(ids))
         return self._judge(all_checks(self.settings, members, step.settings), step)
 
     def _judge(self, checks: tuple[Check, ...], candidate: Candidate) -> Verdict:

@@ -84,6 +84,11 @@ class Submission:
     oid: str = field(default="", compare=False)  # record commit this was read from
 
     @property
+    def ends(self) -> str | None:
+        """The task that is done when this lands: a worker's own, or what it closes."""
+        return self.task or self.closes
+
+    @property
     def settled(self) -> bool:
         """Whether the outcome is final."""
         return self.state in SETTLED

@@ -50,8 +50,8 @@ def landing_message(
     ``others`` are trailers to stand before ours.
     """
     ours = [*others, ("Gitagent-Submission", submission.id)]
-    if submission.task:
-        ours.append(("Gitagent-Task", submission.task))
+    if submission.ends:
+        ours.append(("Gitagent-Task", submission.ends))
     ours += [
         ("Gitagent-Tip", submission.tip),
         ("Gitagent-Config", config),

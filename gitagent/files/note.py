@@ -66,7 +66,7 @@ def note(submission: Submission, landing: Landing) -> str:
 def _front(submission: Submission, landing: Landing) -> dict[str, object]:
     known = {
         "submission": submission.id,
-        "task": submission.task or "",
+        "task": submission.ends or "",
         "tip": submission.tip,
         "base": landing.base,
         "landed": landing.landed,

@@ -50,7 +50,7 @@ def build(
     def write(tree: str, parents: tuple[str, ...], message: str, by: Person) -> str:
         return objects.write_commit(tree, parents, message, by, who, sign)
 
-    facts = (repo, objects, submission, parent, candidate.product, settings)
+    facts = (repo, objects, submission, candidate, parent, settings)
     made = form(*facts, write, step.record.title if step.record else "")
     blobs, failing = evidence(objects, step.checked, submission.checks)
     landing = Landing(
@@ -141,7 +141,7 @@ def _tree(objects: Objects, step: LandStep, parent: str, landing: Landing) -> st
     changes: dict[str, tuple[int, str] | None] = {
         path: (BLOB, objects.write_blob(note(submission, landing).encode()))
     }
-    if task := submission.task or submission.closes:
+    if task := submission.ends:
         changes |= moved(objects, tree, task)
     tree = edit(objects, tree, changes)
     product = product_tree(objects, tree)

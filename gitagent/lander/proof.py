@@ -88,7 +88,7 @@ class Proof:
             ("record's commit", record.commit, commit.oid),
             ("Gitagent-Tip", said.get("Gitagent-Tip"), record.tip),
             ("second parent", self._second(commit, record), record.tip),
-            ("Gitagent-Task", said.get("Gitagent-Task"), record.task),
+            ("Gitagent-Task", said.get("Gitagent-Task"), record.ends),
             ("Gitagent-Config", said.get("Gitagent-Config"), record.config or ""),
             ("settings", self._in_force(record), record.config),
             ("task file", self._done(commit, record), record.task_blob),

@@ -9,7 +9,7 @@ from gitagent.core.agent import Agent
 from gitagent.core.decide import decide
 from gitagent.core.receipt import Result
 from gitagent.core.settings import Sandbox, Settings
-from gitagent.core.submission import SubmissionState
+from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import Land, Outcome, TaskState
 from tests.core.world import CHECKS, World, settings
 
@@ -237,6 +237,29 @@ def test_stop_that_comes_after_the_swap_leaves_the_task_landed():
     world.settle()
 
     assert state(world) is TaskState.LANDED
+
+
+def test_what_a_person_lands_for_a_task_ends_it_with_its_accept_commands():
+    world = World()
+    world.add_task("a", accept=("make good",))
+    world.add_task("b", after=("a",))
+    world.settle()
+    made = Submission(
+        id="s-1",
+        tip="p1",
+        state=SubmissionState.QUEUED,
+        created=world.now().precise,
+        since=world.now().stamp,
+        closes="a",
+    )
+    world.submissions[made.id] = made
+    world.pass_all()
+
+    runs = {run.check.name for run in world.log if isinstance(run, act.StartRun)}
+    assert "accept-1" in runs
+    assert world.submissions["s-1"].state is SubmissionState.LANDED
+    assert state(world) is TaskState.STOPPED
+    assert state(world, "b") is TaskState.RUNNING
 
 
 def test_retry_of_a_failed_task_starts_over():

@@ -248,9 +248,9 @@ class World:
             assert step.candidate.tip not in self.needs_approval or self.approvals
             self.landed_tips.add(step.candidate.tip)
             self.landings.append((step.submission.id, step.checked))
-            if step.record is not None:
-                self.tasks.pop(step.record.id, None)
-                self.finished.add(step.record.id)
+            if step.submission.ends is not None:
+                self.tasks.pop(step.submission.ends, None)
+                self.finished.add(step.submission.ends)
         if self.settings.lander.mode is LanderMode.BATCH:
             assert {step.checked for step in steps} == {last.product}
         else:
