@@ -263,7 +263,8 @@ class Loop:
     def _let_go(self) -> None:
         """Drop the pins of candidates that are neither checked nor about to land."""
         used = {run.candidate.product for run in self.live.runs.values()}
-        used |= {each.product for each in self.live.candidates.values()}
+        made = self.live.candidates.values()
+        used |= {each.product for each in made if each.tips}
         stale = [each for each in self.live.pins.values() if each.product not in used]
         for each in stale:
             del self.live.pins[each.commit]
