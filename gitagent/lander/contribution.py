@@ -57,9 +57,15 @@ def strategy_of(settings: Settings, submission: Submission) -> Strategy:
 
 
 def contribution(
-    repo: Repository, objects: Objects, base: str, tip: str
+    repo: Repository,
+    objects: Objects,
+    base: str,
+    tip: str,
+    ahead: tuple[str, ...] = (),
 ) -> Contribution:
     """Return what ``tip`` adds to ``base``; both are commits.
+
+    What the tips ``ahead`` have is left out too: they land on the base before it.
 
     What landed by squash or rebase is found by the trailers of the first-parent
     history of ``base``. Where the tip has merged such a landing, git needs to be told
@@ -78,8 +84,9 @@ def contribution(
     above = [parent for _, parents in rest for parent in parents] if rest else [tip]
     landed = tuple(dict.fromkeys(each for each in above if each in left_out))
     shared = _tips(objects, mainline(repo, base, both.own))
-    own = beyond(repo, tip, (base, *apart, *shared)) if shared else rest
-    return Contribution(base, tip, landed, own)
+    if shared or ahead:
+        rest = beyond(repo, tip, (base, *apart, *shared, *ahead))
+    return Contribution(base, tip, landed, rest)
 
 
 def merge(merger: Merger, added: Contribution) -> MergeResult:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from gitagent.core.candidate import Candidate
 from gitagent.core.settings import Settings, Strategy
 from gitagent.core.submission import Submission
 from gitagent.errors import LostRace, UserError
@@ -52,13 +53,15 @@ def form(
     repo: Repository,
     objects: Objects,
     submission: Submission,
+    candidate: Candidate,
     parent: str,
-    product: str,
     settings: Settings,
     write: Write,
     title: str = "",
 ) -> Form:
-    """Return what lands a submission on the commit ``parent`` with this product tree.
+    """Return what lands a submission on the commit ``parent`` as it was checked.
+
+    To be replayed it needs ``parent`` to be stored, so that git finds it.
 
     ``write`` stores the commits that a replay puts below the last one; ``title`` is
     the task's, if there is one that has one.
@@ -75,12 +78,14 @@ def form(
         case Strategy.MERGE:
             return Form((parent, tip.oid), title, title, body, who)
         case Strategy.SQUASH:
-            added = contribution(repo, objects, parent, tip.oid)
+            base, ahead = candidate.base, candidate.tips[:-1]
+            added = contribution(repo, objects, base, tip.oid, ahead)
             body = "\n\n".join(filter(None, (subjects(objects, added), body)))
             credit = others(objects, added, who)
             return Form((parent,), title, title, body, who, credit)
         case Strategy.REBASE:
-            parent, last = _replayed(repo, objects, submission, parent, product, write)
+            facts = (repo, objects, submission, parent, candidate.product)
+            parent, last = _replayed(*facts, write)
             return Form((parent,), title, *_words(last), _dated(last.author))
 
 

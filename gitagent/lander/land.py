@@ -110,11 +110,12 @@ def _chain(
 ) -> list[str]:
     made = [steps[0].candidate.base]
     who = committer(repo, settings, when)
-    # What the other strategies build on has to be on the disk, for git to merge.
-    merged = settings.lander.strategy is Strategy.MERGE
-    with objects.together() if merged else nullcontext():
+    # Replaying builds on the landing before it, which has to be on the disk for git.
+    at_once = settings.lander.strategy is not Strategy.REBASE
+    with objects.together() if at_once else nullcontext():
         for step in steps:
-            made.append(build(repo, objects, step, made[-1], settings, who))
+            with objects.together():
+                made.append(build(repo, objects, step, made[-1], settings, who))
     return made[1:]
 
 

@@ -76,6 +76,7 @@ def build(
         checked=step.checked,
         checks=submission.checks,
         others=made.others,
+        approval=step.approval,
     )
     tree = _tree(objects, step, parent, landing)
     return write(tree, made.parents, message, made.author)

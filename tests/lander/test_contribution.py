@@ -180,6 +180,18 @@ def test_what_landed_before_the_target_was_merged_is_not_replayed_again(stack):
     assert lower not in what.commits
 
 
+def test_what_lands_before_it_is_no_part_of_it(repo):
+    root = repo.oid(MAIN)
+    lower = repo.commit_at(WORK, {"c": "1\n"}, parents=(root,))
+    upper = repo.commit_at(WORK, {"d": "1\n"})
+    found = discover(repo.path)
+
+    with found.objects() as objects:
+        what = contribution(found, objects, root, upper, (lower,))
+
+    assert (upper,) == what.commits
+
+
 def test_a_landed_tip_itself_adds_nothing(stack):
     repo, _, lower, _ = stack
     base = repo.oid(MAIN)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitagent.core.candidate import Candidate
 from gitagent.core.layout import REMOTES
 from gitagent.core.settings import Lander, Settings, Strategy
 from gitagent.errors import LostRace, UserError
@@ -40,7 +41,8 @@ def formed(made: Bench, tip, strategy, product="", **fields):
     settings = replace(made.settings, lander=Lander(strategy=Strategy(strategy)))
     submission = made.submit(tip, **fields)
     product = product or product_tree(made.objects, made.objects.commit(tip).tree)
-    facts = (made.repository, made.objects, submission, made.target, product)
+    candidate = Candidate(made.target, (tip,), product=product)
+    facts = (made.repository, made.objects, submission, candidate, made.target)
     return form(*facts, settings, write), written
 
 

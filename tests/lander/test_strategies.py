@@ -154,6 +154,17 @@ def test_a_stack_lands_together(made: Bench):
     assert [] == problems(made)
 
 
+def test_what_came_before_in_a_stack_is_not_listed_again(tmp_path):
+    with with_strategy(tmp_path, "squash") as made:
+        lower = work(made, "lower", {"a": "1\n"}, {"a": "2\n"})
+        upper = work(made, "upper", {"a": "3\n"}, {"a": "4\n"}, base=lower)
+        land_line(made, lower, upper)
+        message = made.objects.commit(made.target).message
+
+    assert "- upper 0\n- upper 1\n" in message
+    assert "- lower" not in message
+
+
 def test_two_that_share_commits_land_together(made: Bench):
     shared = work(made, "shared", {"a": "1\n"})
     one = work(made, "one", {"a": "2\n"}, base=shared)
