@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gitagent.core.agent import Agent
+from gitagent.core.approval import Approval
 from gitagent.core.candidate import Candidate
 from gitagent.core.settings import Check
 from gitagent.core.submission import Submission
@@ -97,6 +98,7 @@ class LandStep:
     candidate: Candidate  # that it is the last step of
     record: TaskRecord | None  # of the task whose file moves to done/
     checked: str  # product tree whose receipts vouch for it
+    approval: Approval | None = None  # that it needed, or that is there anyway
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,9 @@ def _left_out(
         _put(each, _QUEUED, reason, now, found)
     elif no:
         _put(each, SubmissionState.REJECTED, no, now, found, base=step.base)
+    elif ruling.approve and each.id in snapshot.approvals and not first:
+        reason = "What was approved is looked at again when those ahead have landed."
+        _put(each, _QUEUED, reason, now, found)
     elif ruling.approve:
         _put(each, _HELD, request(each.id, ruling.approve), now, found)
     else:

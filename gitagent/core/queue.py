@@ -214,7 +214,8 @@ class _Turn:
             )
             record = self.snapshot.records.get(submission.ends or "")
             product = vouched.candidate.product
-            steps.append(LandStep(ready, own.candidate, record, product))
+            approval = self.snapshot.approvals.get(submission.id)
+            steps.append(LandStep(ready, own.candidate, record, product, approval))
         return Land(tuple(steps))
 
     def _others(self, ids: Set, one: Submission) -> list[Check]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gitagent import __version__
+from gitagent.core.approval import Approval
 from gitagent.core.submission import CheckLine, Submission
 from gitagent.files import clean
 
@@ -42,12 +43,13 @@ def landing_message(
     checked: str,
     checks: Sequence[CheckLine] = (),
     others: Sequence[Trailer] = (),
+    approval: Approval | None = None,
 ) -> str:
     """Return the message of the commit that lands ``submission``.
 
     ``subject`` and ``body`` are the task's or the tip's own words; ``config`` is the
     blob of the settings, ``checked`` the product tree whose receipts cover the commit.
-    ``others`` are trailers to stand before ours.
+    ``others`` are trailers to stand before ours; ``approval`` is the one that counts.
     """
     ours = [*others, ("Gitagent-Submission", submission.id)]
     if submission.ends:
@@ -56,6 +58,7 @@ def landing_message(
         ("Gitagent-Tip", submission.tip),
         ("Gitagent-Config", config),
         ("Gitagent-Checked", checked),
+        *([("Gitagent-Approved", f"{approval.oid} {approval.by}")] if approval else []),
         *(("Gitagent-Check", check_trailer(line)) for line in checks),
     ]
     subject = clean.sentence(subject, _SUBJECT) or f"Land {submission.id}"

@@ -60,6 +60,8 @@ def test_a_protected_path_is_held_with_the_paths_until_it_is_approved(
     assert ".claude/x (protected), .mcp.json (protected)" in held["reason"]
     assert f"gitagent approve {name}" in held["reason"]
     assert kept.read(".mcp.json", landed["commit"]) == "{}\n"
+    given = kept.oid(f"refs/gitagent/approvals/{name}")
+    assert ("Gitagent-Approved", f"{given} Test Person <{ME}>") in kept.trailers("main")
     assert kept.status() == []
     kept.fsck()
 
