@@ -1,11 +1,17 @@
 import os
+import select
+import subprocess
+import sys
 import threading
+from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from gitagent.host.talker import Talker
 
 ENV = {"PATH": "/usr/bin:/bin"}
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_what_is_asked_is_answered_in_pieces_of_any_size():
@@ -60,6 +66,24 @@ def test_a_process_at_a_terminal_ends_when_it_is_closed():
     talker.close()
 
     assert child.returncode is not None
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_it_started_ends_with_a_process_that_is_killed(terminal):
+    script = (
+        "import sys; from gitagent.host.talker import Talker;"
+        f"it = Talker(['cat'], cwd='/', env={ENV!r}, terminal={terminal});"
+        "print(it._child.pid, flush=True); sys.stdin.read()"
+    )
+    argv = [sys.executable, "-c", script]
+    with subprocess.Popen(argv, stdin=PIPE, stdout=PIPE, cwd=ROOT) as parent:
+        child = os.pidfd_open(int(parent.stdout.readline()))
+        parent.kill()
+    poll = select.poll()
+    poll.register(child, select.POLLIN)
+
+    assert poll.poll(10_000)
+    os.close(child)
 
 
 def test_silence_is_a_timeout():
