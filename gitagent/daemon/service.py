@@ -16,6 +16,7 @@ from gitagent.daemon.loop import Loop
 from gitagent.daemon.news import Follower, Tell
 from gitagent.daemon.read import Reader
 from gitagent.errors import Busy, GitagentError
+from gitagent.git.refs import swift
 from gitagent.git.repository import Repository
 from gitagent.host import clock, kin, place, process
 from gitagent.host.lock import DaemonLock, held, holder
@@ -43,7 +44,8 @@ def up(repo: Repository) -> int:
         with _signals(wake) as stop, repo.objects() as objects:
             Reader(repo).read(objects, audit=False)  # refuse before announcing
             lock.announce()
-            _serve(repo, wake, stop)
+            with swift(repo.git):
+                _serve(repo, wake, stop)
     finally:
         lock.release()
     return 0
@@ -217,7 +219,7 @@ def land_now(repo: Repository, submission_id: str, tell: Tell) -> Submission:
         return submission.settled
 
     try:
-        with _signals(wake) as stop:
+        with _signals(wake) as stop, swift(repo.git):
             recover.orphans(repo)
             recover.locks(repo)
             loop.run(lambda snapshot: settled(snapshot) or bool(stop))
