@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitagent.cli import say
+from gitagent.cli import queuepage, say
+from gitagent.cli.queuepage import source
 from gitagent.files import clean
 
 _CELL = 1000  # characters
@@ -58,7 +59,7 @@ def page(
     shown = ended if everything else ended[:SETTLED_SHOWN]
     sections = (
         Section("Tasks", tuple(_task(line, now) for line in open_tasks)),
-        Section("Queue", tuple(_queued(line) for line in queue)),
+        Section("Queue", queuepage.rows(queue, everything=everything, working=working)),
         Section("Settled", tuple(_ended(line, now) for line in shown)),
         Section(
             "Refused",
@@ -122,6 +123,8 @@ def _head(
     yield "plain", f"target {short} at {target['commit'][:12]}"
     if target["paused"]:
         yield "bad", target["paused"]
+    if target["checks"]:
+        yield "warn", queuepage.bare(target["checks"], target["commit"])
     if target["push"] is not None:
         yield from _push(target["push"], short, now)
 
@@ -166,19 +169,8 @@ def _task(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
     return (line["state"], line["id"], _title(line), line["reason"] or about)
 
 
-def _queued(line: Mapping[str, Any]) -> tuple[str, ...]:
-    checks = ", ".join(_check(check) for check in line["checks"])
-    about = "; ".join(part for part in (checks, line["reason"]) if part)
-    return (line["state"], f"{line['position']}. {line['id']}", _source(line), about)
-
-
-def _check(check: Mapping[str, Any]) -> str:
-    seconds = say.seconds(check["seconds"])
-    return f"{check['name']} {check['state']}{f' {seconds}' if seconds else ''}"
-
-
 def _ended(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
-    title = _title(line) if "title" in line else _source(line)
+    title = _title(line) if "title" in line else source(line)
     when = say.ago(line["since"], now)
     reason = line["reason"] or ""
     return (line["state"], line["id"], title, f"{when}: {reason}" if reason else when)
@@ -189,13 +181,6 @@ def _title(line: Mapping[str, Any]) -> str:
     if title == line["id"]:
         return ""
     return title if len(title) <= 40 else f"{title[:39]}…"
-
-
-def _source(line: Mapping[str, Any]) -> str:
-    if line["task"]:
-        return f"task {line['task']}"
-    branch = str(line["branch"] or line["tip"][:12])
-    return branch.removeprefix("refs/heads/")
 
 
 def _foot(report: Mapping[str, Any], hidden: int) -> Iterator[str]:

@@ -14,7 +14,12 @@ from gitagent.host import clock
 @click.command(name="status")
 @click.argument("name", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-@click.option("--all", "everything", is_flag=True, help="Show all that is settled too.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show the whole queue, and all that is settled.",
+)
 @click.pass_obj
 def command(
     here: Here,

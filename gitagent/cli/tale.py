@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gitagent.cli import page, say
+from gitagent.cli import page, queuepage, say
 from gitagent.core.layout import APPROVALS
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, TaskRecord, TaskState
 from gitagent.daemon.overview import overview
-from gitagent.daemon.report import task_line
+from gitagent.daemon.report import report, task_line
 from gitagent.daemon.story import Story, tell, unknown
 from gitagent.errors import UserError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
+from gitagent.host import clock
 
 if TYPE_CHECKING:
     from gitagent.daemon.approving import Standing
@@ -32,11 +33,22 @@ def show(repo: Repository, name: str, *, as_json: bool) -> None:
         approval = _approval(repo, objects, story)
     if story is None:
         _unseen(repo, name, as_json=as_json)
-    elif as_json:
-        say.dump(_json(story, approval))
+        return
+    queued = _queued(repo, story)
+    if as_json:
+        say.dump(_json(story, approval, queued))
     else:
-        for text in _lines(story, approval):
+        for text in _lines(story, approval, queued):
             say.out(text)
+
+
+def _queued(repo: Repository, story: Story) -> dict[str, Any] | None:
+    """Return an open submission as the whole status has it; None: it is none."""
+    record = story.record
+    if not isinstance(record, Submission) or record.settled:
+        return None
+    lines = report(overview(repo), clock.now())["submissions"]
+    return next((line for line in lines if line["id"] == record.id), None)
 
 
 def _approval(
@@ -65,7 +77,9 @@ def _unseen(repo: Repository, name: str, *, as_json: bool) -> None:
         say.out(f"  {line['state']}: {line['reason']}")
 
 
-def _json(story: Story, approval: "Standing | None") -> dict[str, Any]:
+def _json(
+    story: Story, approval: "Standing | None", queued: dict[str, Any] | None
+) -> dict[str, Any]:
     steps = [{"when": told.when, "text": told.text} for told in story.steps]
     end = {"story": steps, "ref": story.ref, "archived": story.archived}
     match story.record:
@@ -78,7 +92,20 @@ def _json(story: Story, approval: "Standing | None") -> dict[str, Any]:
             }
         case Submission() as submission:
             told = _submission(submission) | {"approval": _standing(approval)}
+            told |= _in_queue(queued, told["checks"])
             return {"version": 1, "submission": told, **end}
+
+
+def _in_queue(
+    queued: dict[str, Any] | None, recorded: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what the queue adds to an open submission, or nothing."""
+    if queued is None:
+        return {"position": None, "with": [], "set": None}
+    receipts = {line["name"]: line["receipt"] for line in recorded}
+    checks = [{**c, "receipt": receipts.get(c["name"])} for c in queued["checks"]]
+    named = {key: queued[key] for key in ("position", "with", "set", "base")}
+    return {**named, "checks": checks}
 
 
 def _standing(approval: "Standing | None") -> dict[str, Any] | None:
@@ -157,12 +184,14 @@ def _submission(each: Submission) -> dict[str, Any]:
     }
 
 
-def _lines(story: Story, approval: "Standing | None") -> Iterator[str]:
+def _lines(
+    story: Story, approval: "Standing | None", queued: dict[str, Any] | None
+) -> Iterator[str]:
     match story.record:
         case TaskRecord() as task:
             yield from _task_lines(task)
         case Submission() as submission:
-            yield from _submission_lines(submission, approval)
+            yield from _submission_lines(submission, approval, queued)
     yield ""
     yield "Story"
     yield from page.table([(told.when, told.text) for told in story.steps])
@@ -205,12 +234,15 @@ def _attempt_row(each: Attempt) -> tuple[str, ...]:
     )
 
 
-def _submission_lines(each: Submission, approval: "Standing | None") -> Iterator[str]:
+def _submission_lines(
+    each: Submission, approval: "Standing | None", queued: dict[str, Any] | None
+) -> Iterator[str]:
     yield f"Submission {each.id} of {each.branch or each.tip[:12]}"
     yield from page.table(
         [
             ("state", f"{each.state} since {each.since}"),
             *([("why", each.reason)] if each.reason else []),
+            *(_place(queued) if queued else []),
             ("tip", each.tip),
             *([("task", each.task)] if each.task else []),
             *([("for task", each.closes)] if each.closes else []),
@@ -234,6 +266,16 @@ def _submission_lines(each: Submission, approval: "Standing | None") -> Iterator
         yield ""
         yield "What failed"
         yield from _end(each.output)
+
+
+def _place(queued: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield where in the queue it is, and what runs on it just now."""
+    yield "place", f"{queued['position']}. of the queue"
+    if queued["set"] is None:
+        return
+    yield "now", queuepage.running(queued)
+    if queued["with"]:
+        yield "with", ", ".join(queued["with"])
 
 
 def _approved(approval: "Standing") -> str:

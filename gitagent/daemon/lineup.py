@@ -3,7 +3,7 @@
 Records tell what became of a submission, not how far its checks are. That only the
 daemon knows, and tells over its socket: the request ``{"op": "queue"}`` has the answer
 ``{"order": [ids], "runs": [{"submissions": [ids], "check": name, "run": 1 or 2,
-"since": seconds so far, "key": check key, "product": tree}]}``.
+"since": seconds so far, "key": check key, "product": tree, "base": commit}]}``.
 """
 
 from collections.abc import Mapping
@@ -36,6 +36,7 @@ class RunNow:
     since: float  # seconds so far
     key: str
     product: str  # tree; empty: not known
+    base: str = ""  # target commit that the set was merged onto; empty: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,9 @@ def present(live: "Live", snapshot: "Snapshot | None") -> Lineup:
     runs = []
     for (key, number), run in tuple(live.runs.items()):
         since = round(now - run.since, 3)
-        product = run.candidate.product
-        runs.append(RunNow(run.submissions, run.check, number, since, key, product))
+        made = run.candidate
+        facts = (run.submissions, run.check, number, since, key)
+        runs.append(RunNow(*facts, made.product, made.base))
     waiting = in_order(snapshot.submissions.values()) if snapshot else ()
     return Lineup(tuple(each.id for each in waiting), tuple(runs))
 
@@ -68,6 +70,7 @@ def answer(lineup: Lineup) -> dict[str, object]:
             "since": run.since,
             "key": run.key,
             "product": run.product,
+            "base": run.base,
         }
         for run in lineup.runs
     ]
@@ -92,6 +95,7 @@ def _read(told: Mapping[str, Any]) -> Lineup:
             float(run["since"]),
             str(run.get("key", "")),
             str(run.get("product", "")),
+            str(run.get("base", "")),
         )
         for run in told["runs"]
     )

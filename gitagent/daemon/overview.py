@@ -23,10 +23,11 @@ from gitagent.core.layout import (
 from gitagent.core.submission import Submission
 from gitagent.core.switch import RED_TARGET, stopped
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
-from gitagent.daemon import remembered
+from gitagent.daemon import lineup, remembered
 from gitagent.daemon.committed import unreadable
 from gitagent.daemon.findings import Finding, findings
 from gitagent.daemon.lag import Lag, lag
+from gitagent.daemon.lineup import Lineup
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.git import records
@@ -66,6 +67,7 @@ class Overview:
     refused: tuple[Refusal, ...]
     written: dict[str, int]  # unix time of the newest record, by its ref
     left_out: int  # settled records that are not here
+    lineup: Lineup | None = None  # the daemon's word; None: it gives none
 
 
 def overview(repo: Repository, *, everything: bool = False) -> Overview:
@@ -75,6 +77,8 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
         UserError: the repository has no target.
     """
     there = holder(repo.common_dir)
+    # First, since it names nothing that the records read later do not have.
+    told = lineup.ask_for(repo) if there else None
     rows = [row for prefix in _SETTLED for row in _rows(repo, prefix)]
     with repo.objects(fast=True) as objects:
         target, commit = remembered.target(repo, objects, objects.refs(HEADS))
@@ -109,6 +113,7 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             refused=(*bad_files, *bad_tasks, *bad_submissions),
             written={row.ref: row.when for row in shown},
             left_out=len(rows) - len(shown),
+            lineup=told,
         )
 
 

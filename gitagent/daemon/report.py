@@ -3,7 +3,7 @@
 The keys are a contract: they stay, in this order, and more may be added.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
@@ -11,8 +11,11 @@ from typing import Any, Final
 from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.submission import CheckLine, Submission, in_order
 from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
+from gitagent.core.usual import usual
 from gitagent.daemon.findings import DIRECT
+from gitagent.daemon.lineup import RunNow
 from gitagent.daemon.overview import Overview
+from gitagent.daemon.underway import BARE, UnderWay, under_way
 
 VERSION: Final = 1
 
@@ -23,6 +26,10 @@ SOON: Final = "The daemon has not looked at it yet."
 
 def report(seen: Overview, now: datetime) -> dict[str, Any]:
     """Return the whole status as JSON's values; ``now`` is aware."""
+    queue = in_order(seen.submissions.values())
+    known = under_way(seen.lineup, [each.id for each in queue], seen.commit)
+    usually = usual(seen.submissions.values())
+    bare = known[BARE].runs if BARE in known else ()
     return {
         "version": VERSION,
         "daemon": {"running": seen.pid is not None, "pid": seen.pid},
@@ -33,9 +40,10 @@ def report(seen: Overview, now: datetime) -> dict[str, Any]:
             "direct": [each.commit for each in seen.findings if each.kind == DIRECT],
             "findings": [asdict(each) for each in seen.findings],
             "push": None if seen.push is None else asdict(seen.push),
+            "checks": [_running(run, usually) for run in bare],
         },
         "tasks": [*_tasks(seen)],
-        "submissions": [*_submissions(seen, now)],
+        "submissions": [*_submissions(seen, queue, known, usually, now)],
         "questions": [],
         "automations": [],
         "refused": [{"path": r.path, "reason": r.reason} for r in seen.refused],
@@ -104,26 +112,42 @@ def _unseen(
     }
 
 
-def _submissions(seen: Overview, now: datetime) -> Iterator[dict[str, Any]]:
+def _submissions(
+    seen: Overview,
+    queue: list[Submission],
+    known: Mapping[str, UnderWay],
+    usually: Mapping[str, float],
+    now: datetime,
+) -> Iterator[dict[str, Any]]:
     """Yield the queue in its order, then the settled ones, newest first."""
-    queue = in_order(seen.submissions.values())
     for position, each in enumerate(queue, 1):
-        yield submission_line(each, position, running_seconds(seen, each, now))
+        under, since = known.get(each.id), _running_seconds(seen, each, now)
+        yield _submission(each, position, under, usually, since)
     settled = [each for each in seen.submissions.values() if each.settled]
     for each in sorted(settled, key=lambda s: (s.since, s.id), reverse=True):
-        yield submission_line(each, None, None)
+        yield _submission(each, None, None, {}, None)
 
 
-def running_seconds(seen: Overview, each: Submission, now: datetime) -> float | None:
+def _running_seconds(seen: Overview, each: Submission, now: datetime) -> float | None:
     """Return how long a check of the submission runs: since its newest record."""
     when = seen.written.get(SUBMISSIONS + each.id)
     return None if when is None else max(0.0, now.timestamp() - when)
 
 
-def submission_line(
-    each: Submission, position: int | None, running_s: float | None
+def _submission(
+    each: Submission,
+    position: int | None,
+    under: UnderWay | None,
+    usually: Mapping[str, float],
+    running_s: float | None,
 ) -> dict[str, Any]:
-    """Return the line of one submission."""
+    running = [_running(run, usually) for run in under.runs] if under else []
+    names = {line["name"] for line in running}
+    recorded = [
+        _check(line, usually, running_s)
+        for line in each.checks
+        if line.name not in names
+    ]
     return {
         "id": each.id,
         "tip": each.tip,
@@ -133,12 +157,33 @@ def submission_line(
         "position": position,
         "reason": each.reason,
         "commit": each.commit,
-        "checks": [_check(line, running_s) for line in each.checks],
+        "checks": [*recorded, *running],
         "since": each.since,
+        "with": list(under.ahead) if under else [],
+        "set": under.last if under else None,
+        "base": under.base if under else each.base,
     }
 
 
-def _check(line: CheckLine, running_s: float | None) -> dict[str, Any]:
+def _check(
+    line: CheckLine, usually: Mapping[str, float], running_s: float | None
+) -> dict[str, Any]:
     seconds = running_s if line.state == "running" else line.seconds
-    shown = None if seconds is None else round(seconds, 1)
-    return {"name": line.name, "state": line.state, "seconds": shown}
+    return _line(line.name, line.state, seconds, usually)
+
+
+def _running(run: RunNow, usually: Mapping[str, float]) -> dict[str, Any]:
+    return _line(run.check, "running", run.since, usually) | {"run": run.run}
+
+
+def _line(
+    name: str, state: str, seconds: float | None, usually: Mapping[str, float]
+) -> dict[str, Any]:
+    usual_s = usually.get(name)
+    return {
+        "name": name,
+        "state": state,
+        "seconds": None if seconds is None else round(seconds, 1),
+        "usual": None if usual_s is None else round(usual_s, 1),
+        "run": None,
+    }
