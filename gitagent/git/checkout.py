@@ -83,7 +83,7 @@ class Checkout:
         self._keep = frozenset(path for path in keep if _usable(path))
         self._commit, self._shown, self._drift = "", False, None
         tidy, self._known.tidy = self._known.tidy, None
-        whole = tidy is not None and tidy.holds(self._keep)
+        whole = tidy is not None and tidy.keep == self._keep
         if not whole:
             drift = look(self.tree, self._index(), self._keep)
             undo(self.tree, drift)
@@ -113,16 +113,15 @@ class Checkout:
         the checkout's ``.git`` names it by its place on the host.
         """
         git_dir = self._slot / "inside.git"
-        remove_tree(git_dir)
-        private.make(
+        lent = private.alternate_dirs(self._repo.common_dir)
+        if self._known.skeleton != lent or not git_dir.is_dir():
+            self._make_skeleton(lent)
+        self._known.skeleton = None
+        private.fill(
             git_dir,
-            objects_dirs=private.alternate_dirs(self._repo.common_dir),
             head_branch=self._commit,
             refs=refs or {},
-            name=OWN.name,
-            email=OWN.email,
             index_from=self._own / "index",
-            object_format=self._repo.object_format,
             shallow_from=self._repo.common_dir / "shallow",
         )
         named = f"gitdir: {GIT_DIR if confined else git_dir}\n"
@@ -176,9 +175,23 @@ class Checkout:
         """
         self.leave()
         with suppress(GitagentError, OSError):
-            remove_tree(self._slot / "inside.git")
+            lent = private.alternate_dirs(self._repo.common_dir)
+            self._make_skeleton(lent)
+            self._known.skeleton, self._known.left = lent, clock.monotonic()
             if self._commit:
                 self._tidy(frozenset(path for path in keep if _usable(path)))
+
+    def _make_skeleton(self, lent: tuple[Path, ...]) -> None:
+        """Make the Git directory for the next check, but for what is its commit's."""
+        git_dir = self._slot / "inside.git"
+        remove_tree(git_dir)
+        private.skeleton(
+            git_dir,
+            objects_dirs=lent,
+            name=OWN.name,
+            email=OWN.email,
+            object_format=self._repo.object_format,
+        )
 
     def _tidy(self, keep: frozenset[str]) -> None:
         drift = self._drift
@@ -187,7 +200,7 @@ class Checkout:
         undo(self.tree, drift)
         if drift.altered or drift.missing:
             self._read_tree(self._commit, "--reset")
-        self._known.tidy = Tidy(self._commit, keep, clock.monotonic())
+        self._known.tidy = Tidy(self._commit, keep)
         self._commit, self._drift = "", None
 
     def _open(self) -> dict[str, str]:

@@ -39,15 +39,53 @@ def make(
     its times and sizes hold for the same files seen from inside, its owner and device
     do not. ``shallow_from`` is the repository's ``shallow`` file, which may be absent.
     """
+    skeleton(
+        path,
+        objects_dirs=objects_dirs,
+        name=name,
+        email=email,
+        exclude=exclude,
+        object_format=object_format,
+    )
+    fill(
+        path,
+        head_branch=head_branch,
+        refs=refs,
+        index_from=index_from,
+        shallow_from=shallow_from,
+    )
+
+
+def skeleton(
+    path: Path,
+    *,
+    objects_dirs: Sequence[Path],
+    name: str,
+    email: str,
+    exclude: str = "",
+    object_format: str = "sha1",
+) -> None:
+    """Make what `make` does, as far as it is the same for every commit."""
     path.mkdir(parents=True)
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         (path / folder).mkdir(parents=True)
-    head = f"ref: {head_branch}" if head_branch.startswith("refs/") else head_branch
-    _write(path / "HEAD", f"{head}\n")
     _write(path / "config", _config(name, email, object_format))
     (path / "objects/info/alternates").write_bytes(alternates(objects_dirs))
-    _write(path / "packed-refs", _packed(refs))
     _write(path / "info/exclude", exclude)
+
+
+def fill(
+    path: Path,
+    *,
+    head_branch: str,
+    refs: Mapping[str, str],
+    index_from: Path | None = None,
+    shallow_from: Path | None = None,
+) -> None:
+    """Make the rest of what `make` does."""
+    head = f"ref: {head_branch}" if head_branch.startswith("refs/") else head_branch
+    _write(path / "HEAD", f"{head}\n")
+    _write(path / "packed-refs", _packed(refs))
     if index_from is not None:
         shutil.copyfile(index_from, path / "index")
     if shallow_from is not None:

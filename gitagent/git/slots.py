@@ -32,11 +32,6 @@ class Tidy:
 
     commit: str
     keep: frozenset[str]
-    when: float  # monotonic
-
-    def holds(self, keep: frozenset[str]) -> bool:
-        """Whether it still counts, and has nothing else than these folders."""
-        return keep == self.keep and clock.monotonic() - self.when < TIDY_S
 
 
 @dataclass(slots=True)
@@ -44,9 +39,11 @@ class Known:
     """What this process knows of a slot."""
 
     token: bytes = b""  # what is in its lock file if nobody had it since
+    left: float = 0.0  # when it was left tidy, monotonic
     tidy: Tidy | None = None
     stamp: tuple[int, int] | None = None  # of the index
     folders: Folders | None = None  # that the index holds
+    skeleton: tuple[Path, ...] | None = None  # objects lent to a next Git directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +70,9 @@ class Slots:
         fd, path = self._free()
         try:
             known = self._known.setdefault(path, Known())
-            if not known.token or os.pread(fd, _TOKEN, 0) != known.token:
-                known.tidy = None
+            ours = known.token and os.pread(fd, _TOKEN, 0) == known.token
+            if not ours or clock.monotonic() - known.left > TIDY_S:
+                known.tidy = known.skeleton = None
             known.token = secrets.token_bytes(_TOKEN)
             os.pwrite(fd, known.token, 0)
             yield Slot(path, known, lambda: self._tidying.add(path))

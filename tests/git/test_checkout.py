@@ -309,7 +309,7 @@ def test_what_was_tidied_is_the_next_commit_as_exactly(hub, pool, tmp_path, leav
         checkout.tidy()
 
         assert expected(hub, f"{other}^", tmp_path) == files(checkout.tree)
-        assert not (checkout.tree.parent / "inside.git").exists()
+        assert not (checkout.tree.parent / "inside.git/HEAD").exists()
     with pool.take() as checkout:
         checkout.prepare(other)
         checkout.inside()

@@ -362,7 +362,8 @@ def test_the_verdict_is_told_before_what_is_left_is_removed(made, pool, candidat
 
     assert [(ended, "x\n")] == told
     left = {path.name for path in (pool_folder / "0").iterdir()}
-    assert {"lock", "own.git", "tree", "gitfile"} == left
+    assert {"lock", "own.git", "tree", "gitfile", "inside.git"} == left
+    assert not (pool_folder / "0/inside.git/HEAD").exists()
 
 
 def test_a_stopped_run_is_told_as_none(made, pool, candidate):
