@@ -16,13 +16,13 @@ from gitagent.core.task import TaskState
 def offers(snapshot: Snapshot, now: Moment) -> Iterator[Action]:
     """Take what is offered, and let go of what has landed."""
     by_tip = {s.tip: s for s in snapshot.submissions.values() if s.task is None}
-    count = 0
+    taken: set[str] = set()
     for offer in snapshot.offers:
         known = by_tip.get(offer.tip)
-        if known is None:
-            yield Submit(submission_for(offer, now, count))
-            count += 1
-        elif known.state is SubmissionState.LANDED:
+        if known is None and offer.tip not in taken:
+            yield Submit(submission_for(offer, now, len(taken)))
+            taken.add(offer.tip)
+        elif known is not None and known.state is SubmissionState.LANDED:
             yield DropRef(offer.ref, offer.tip)
 
 

@@ -312,6 +312,14 @@ def test_what_waits_for_an_approval_lets_the_others_pass():
     assert by_tip(world, "b").state is SubmissionState.LANDED
 
 
+def test_one_tip_on_two_branches_is_one_submission():
+    world = World()
+    world.offers = {"refs/heads/land/a": "same", "refs/heads/land/b": "same"}
+    wanted = [a for a in decide(world.snapshot(), world.now()) if type(a) is act.Submit]
+
+    assert 1 == len(wanted)
+
+
 def test_what_is_already_on_the_target_needs_no_landing():
     world = World(landed_tips={"a"})
     world.offers["refs/heads/land/a"] = "a"
