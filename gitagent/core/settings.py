@@ -139,6 +139,12 @@ class Lander(Strict):
             '"batch", or "chain": the product tree of every landed commit is checked'
         ),
     )
+    setup: tuple[str, ...] = field(
+        default=(),
+        metadata=_doc(
+            "commands run in a checkout before a check, unless its caches are good"
+        ),
+    )
     strategy: Strategy = field(
         default=Strategy.MERGE, metadata=_doc('"merge", "squash" or "rebase"')
     )

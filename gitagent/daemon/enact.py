@@ -296,15 +296,24 @@ class Enactor:
         work = partial(self._check, action, snapshot, cancel)
         self.live.start(f"check {action.check.name}", work)
 
-    def _check(self, action: StartRun, snapshot: Snapshot, cancel: Cancel) -> Report:
+    def _check(
+        self, action: StartRun, snapshot: Snapshot, cancel: Cancel
+    ) -> Report | None:
         assert snapshot.settings is not None  # noqa: S101 - no run is planned without
         key = (action.key, action.run)
+        told = False
+
+        def tell(ended: run.Ended | None) -> None:
+            nonlocal told
+            told = True
+            self.live.report(RunEnd(key, *(ended or (None,))))
+
         try:
             with self.repo.objects() as objects:
                 pinned = prepare.pin(self.repo, objects, action.candidate)
             self.live.pins[pinned.commit] = pinned
             action = replace(action, candidate=pinned)
-            ended = run.run_check(
+            run.run_check(
                 self.repo,
                 self.engine,
                 self.pool,
@@ -312,12 +321,14 @@ class Enactor:
                 action,
                 snapshot.machine.environment,
                 cancel,
+                tell,
             )
         except GitagentError as error:
-            return RunEnd(key, None, error=error.line())
+            return None if told else RunEnd(key, None, error=error.line())
         except Exception as error:  # noqa: BLE001 - told, with the place of the log
-            return RunEnd(key, None, error=self._crash(error))
-        return RunEnd(key, None) if ended is None else RunEnd(key, *ended)
+            said = self._crash(error)
+            return None if told else RunEnd(key, None, error=said)
+        return None
 
     def _land(
         self, action: Land, snapshot: Snapshot, objects: Objects, now: Moment

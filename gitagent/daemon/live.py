@@ -118,12 +118,18 @@ class Live:
             remote=self.remote,
         )
 
-    def start(self, name: str, work: Callable[[], Report]) -> None:
-        """Run ``work`` in a thread that lives as long as what it spawns."""
-        thread = threading.Thread(
-            target=lambda: self.report(work()), name=name, daemon=True
-        )
-        thread.start()
+    def start(self, name: str, work: Callable[[], Report | None]) -> None:
+        """Run ``work`` in a thread that lives as long as what it spawns.
+
+        What it returns is reported; None if it has reported by itself.
+        """
+
+        def body() -> None:
+            ended = work()
+            if ended is not None:
+                self.report(ended)
+
+        threading.Thread(target=body, name=name, daemon=True).start()
 
     def report(self, report: Report) -> None:
         """Hand something to the loop; for any thread."""

@@ -108,6 +108,7 @@ def _place_problem(place: str) -> str | None:
 def _lander(settings: Settings) -> Iterator[Fault]:
     lander = settings.lander
     yield from _each(("lander", "submit"), lander.submit, _submit_problem(settings))
+    yield from _each(("lander", "setup"), lander.setup, command_problem)
     yield from _count(("lander", "window"), lander.window, 0)
     yield from _count(("lander", "flaky_budget"), lander.flaky_budget, 0)
     yield from _each(("lander", "protected"), lander.protected, glob_problem)

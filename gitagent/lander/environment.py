@@ -16,8 +16,9 @@ FORMAT: Final = 1  # of receipts; a new one makes every check run again
 def environment(settings: Settings) -> str:
     """Return a digest that is equal as long as receipts may stand for new runs.
 
-    It changes with the sandbox's settings, the operating system's release, the
-    machine's architecture, and the PATH that a check sees; not with a restart.
+    It changes with the sandbox's settings, the setup of checkouts, the operating
+    system's release, the machine's architecture, and the PATH that a check sees; not
+    with a restart.
     """
     sandbox = settings.sandbox
     inside = Confinement(
@@ -31,6 +32,7 @@ def environment(settings: Settings) -> str:
         "file_limit": sandbox.file_limit,
         "memory": sandbox.memory,
         "processes": sandbox.processes,
+        "setup": list(settings.lander.setup),
         "system": _system(),
         "machine": platform.machine(),
         "path": inner_environment(inside)["PATH"],

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from gitagent.core.action import StartRun
@@ -92,12 +93,17 @@ def _run(
     stamps = Stamps(checkout.tree.with_name("caches.json"))
     wanted = _cache_keys(repo, start, settings)
     trusted = partial(_trusted, repo, start.candidate)
-    _prepare(checkout, home, start.candidate.commit, stamps.kept(wanted, trusted))
+    kept = stamps.kept(wanted, trusted)
+    _prepare(checkout, home, start.candidate.commit, kept)
     stamps.clear()
     inside = _inside(checkout, home, settings, start)
     started = clock.stamp()
     done = engine.run(
-        ["sh", "-c", start.check.run],
+        [
+            "sh",
+            "-c",
+            _script(settings, start, warm=bool(wanted) and {*kept} == {*wanted}),
+        ],
         inside,
         timeout=start.check.timeout,
         keep=KEEP,
@@ -121,6 +127,16 @@ def _clear_up(checkout: Checkout, home: Path, keep: tuple[str, ...]) -> None:
     with suppress(OSError):
         remove_tree(home)
     checkout.tidy(keep)
+
+
+def _script(settings: Settings, start: StartRun, *, warm: bool) -> str:
+    """Return what the shell runs: the check, after the setup where that is needed.
+
+    ``warm``: every folder that the checks declare is there from an earlier run.
+    """
+    setup = () if warm else settings.lander.setup
+    lines = [f"sh -c {quote(command)} || exit" for command in setup]
+    return "\n".join((*lines, start.check.run))
 
 
 def _cache_keys(

@@ -10,7 +10,7 @@ import pytest
 
 from gitagent.core.candidate import Candidate
 from gitagent.core.receipt import Receipt, Result
-from gitagent.core.settings import Check, Sandbox, SandboxMode
+from gitagent.core.settings import Check, Lander, Sandbox, SandboxMode
 from gitagent.git.checkout import Pool
 from gitagent.host import kin
 from gitagent.host.engine import LocalEngine
@@ -521,6 +521,25 @@ def test_a_declared_cache_is_kept_until_its_key_changes(made, pool):
     other_key = candidate_with(made, 3, "two")
     assert Result.PASSED is cached(made, pool, other_key, fill).result
     assert Result.PASSED is cached(made, pool, other_key, use).result
+
+
+def test_setup_comes_before_a_check_until_the_declared_caches_are_good(made, pool):
+    setup = ("mkdir -p cache; echo 1 > cache/x; echo setup >&2", "test -e cache/x")
+    made.settings = replace(made.settings, lander=Lander(setup=setup))
+    first = candidate_with(made, 1, "one")
+    cold = cached(made, pool, first, "test -e cache/x")
+    warm = cached(made, pool, first, "test -e cache/x # again")
+
+    assert (Result.PASSED, "setup") == (cold.result, cold.tail)
+    assert (Result.PASSED, "") == (warm.result, warm.tail)
+
+
+def test_a_setup_that_fails_is_a_check_that_failed(made, pool):
+    made.settings = replace(made.settings, lander=Lander(setup=("exit 7", "true")))
+    first = candidate_with(made, 1, "one")
+    receipt = cached(made, pool, first, "true")
+
+    assert (Result.FAILED, 7) == (receipt.result, receipt.exit_code)
 
 
 def test_a_cache_is_kept_when_what_filled_it_has_landed_by_squash(made, pool):
