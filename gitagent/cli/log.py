@@ -1,4 +1,4 @@
-"""``gitagent log``: the landings, as the target's commits tell them."""
+"""``gitagent log``: the landings, as the target's commits tell them, and the flakes."""
 
 import click
 
@@ -9,6 +9,7 @@ from gitagent.daemon.landings import Landing, landings
 
 @click.command(name="log")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+@click.option("--flaky", is_flag=True, help="The checks that passed at a second try.")
 @click.option(
     "-n",
     "count",
@@ -17,16 +18,31 @@ from gitagent.daemon.landings import Landing, landings
     help="Only the newest N.",
 )
 @click.pass_obj
-def command(here: Here, as_json: bool, count: int | None) -> None:  # noqa: FBT001
+def command(
+    here: Here,
+    as_json: bool,  # noqa: FBT001 - click's way
+    flaky: bool,  # noqa: FBT001 - click's way
+    count: int | None,
+) -> None:
     """List the landings, newest first: time, submission, title, author, checks.
 
     It is read from the trailers of the target's commits; plain Git shows the same with
     `git log --first-parent`.
 
+    With --flaky, the flake ledger instead: each check that failed and then passed on
+    the same tree, how often, whether its budget is used up, and both outputs; with -n,
+    N such passes of each.
+
     \b
-    Example:
+    Examples:
       gitagent log -n 10
+      gitagent log --flaky
     """
+    if flaky:
+        from gitagent.cli import flaky as ledger  # noqa: PLC0415 - loads the settings
+
+        ledger.show(here.repository, count, as_json=as_json)
+        return
     found = landings(here.repository, count)
     if as_json:
         say.dump({"version": 1, "landings": [_json(each) for each in found]})

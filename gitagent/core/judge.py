@@ -154,7 +154,7 @@ def failures(
                 why = (
                     f"Check {j.check.name} passed only at the second try, and did so "
                     f"in {count} of the last {FLAKY_WINDOW} landings: its flaky budget "
-                    "is used up."
+                    "is used up; `gitagent log --flaky` has the outputs."
                 )
                 found.append(Failure(j, why))
     return tuple(found)
@@ -177,10 +177,11 @@ def _why(judged: Judged) -> str:
 def flaky_counts(submissions: Iterable[Submission]) -> Counter[str]:
     """Count by check in how many of the newest landings it was flaky.
 
-    Submissions that landed together had one run, which counts once.
+    Submissions that landed together had one run, which counts once. Those that the
+    target had already made no landing.
     """
     landed = sorted(
-        (s for s in submissions if s.state is SubmissionState.LANDED),
+        (s for s in submissions if s.state is SubmissionState.LANDED and _new(s)),
         key=lambda s: (s.since, s.created, s.id),
     )
     flaky = {
@@ -190,6 +191,10 @@ def flaky_counts(submissions: Iterable[Submission]) -> Counter[str]:
         if line.state == "flaky"
     }
     return Counter(name for name, _ in flaky)
+
+
+def _new(landed: Submission) -> bool:
+    return landed.commit != landed.tip
 
 
 def lines(

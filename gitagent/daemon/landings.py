@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gitagent.daemon import entry
+from gitagent.core.layout import HEADS
+from gitagent.daemon import remembered
 from gitagent.files.message import trailers
 from gitagent.git.repository import Repository
 from gitagent.host.clock import stamp
@@ -36,7 +37,7 @@ def landings(repo: Repository, count: int | None = None) -> list[Landing]:
         UserError: the repository has no target.
     """
     with repo.objects(fast=True) as objects:
-        _, commit = entry.find_target(repo, objects)
+        _, commit = remembered.target(repo, objects, objects.refs(HEADS))
     limit = () if count is None else (f"--max-count={count}",)
     done = repo.git.run(
         "log",

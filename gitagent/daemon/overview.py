@@ -46,6 +46,8 @@ _SETTLED = {
     SUBMISSIONS: frozenset(map(str, submission.SETTLED)),
 }
 
+_LANDED = str(submission.SubmissionState.LANDED)
+
 _Record = TypeVar("_Record", TaskRecord, Submission)
 
 
@@ -132,12 +134,21 @@ def open_submissions(repo: Repository, objects: Objects) -> list[Submission]:
     return submission.in_order(found.values())
 
 
+def newest_landed(repo: Repository, objects: Objects) -> list[Submission]:
+    """Return the newest that have landed, some more than anything looks back on."""
+    rows = [row for row in _rows(repo, SUBMISSIONS) if row.state == _LANDED]
+    rows.sort(key=lambda row: row.when, reverse=True)
+    found, _ = _load(objects, rows[:SETTLED_SHOWN], SUBMISSIONS, record.load_submission)
+    return list(found.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     ref: str
     oid: str
     when: int  # unix time of the newest record
     settled: bool  # False: perhaps not
+    state: str  # if it is settled
 
 
 def _rows(repo: Repository, prefix: str) -> Iterator[_Row]:
@@ -145,7 +156,7 @@ def _rows(repo: Repository, prefix: str) -> Iterator[_Row]:
         oid, ref, when, subject = [*line.split(" ", 3), "", ""][:4]
         if when.isdigit():
             word = subject.partition(" ")[0].rstrip(":")
-            yield _Row(ref, oid, int(when), word in _SETTLED[prefix])
+            yield _Row(ref, oid, int(when), word in _SETTLED[prefix], word)
 
 
 def _shown(rows: list[_Row], named: set[str]) -> Iterator[_Row]:

@@ -120,6 +120,7 @@ def test_a_flaky_budget_that_is_used_up_blocks():
 
     assert by_tip(world, "a").state is SubmissionState.REJECTED
     assert "flaky budget" in by_tip(world, "a").reason
+    assert "`gitagent log --flaky`" in by_tip(world, "a").reason
 
 
 def test_textual_conflict_is_rejected_with_the_paths_and_the_next_entry_lands():
