@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from gitagent.core.candidate import Candidate
 from gitagent.core.judge import (
@@ -30,6 +31,9 @@ class Verdict:
     failed: tuple[Failure, ...] = ()
 
 
+_UNKNOWN: Final = Verdict(Fact.UNKNOWN)
+
+
 @dataclass(slots=True)
 class Sets:
     """Verdicts on the sets of one line; each is made once."""
@@ -40,6 +44,12 @@ class Sets:
     members: Mapping[str, Submission]
     _known: dict[Set, Verdict] = field(default_factory=dict)
     _flaky: Mapping[str, int] | None = None
+    _longest: int = field(init=False)  # tips of any candidate that is made
+
+    def __post_init__(self) -> None:
+        """Look which sets can be known at all."""
+        made = self.snapshot.live.candidates
+        self._longest = max((len(tips) for _, tips in made), default=0)
 
     def fact(self, ids: Set) -> Fact:
         """Return what the search may know of a set."""
@@ -47,9 +57,12 @@ class Sets:
 
     def verdict(self, ids: Set) -> Verdict:
         """Return the verdict on a set; what it begins with is best asked for first."""
-        if ids not in self._known:
-            self._known[ids] = self._look(ids)
-        return self._known[ids]
+        if len(ids) > self._longest + 1:
+            return _UNKNOWN
+        known = self._known.get(ids)
+        if known is None:
+            known = self._known[ids] = self._look(ids)
+        return known
 
     def submissions(self, ids: Set) -> tuple[Submission, ...]:
         """Return the members of a set."""

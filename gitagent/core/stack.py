@@ -16,10 +16,11 @@ _LOST = frozenset({SubmissionState.REJECTED, SubmissionState.WITHDRAWN})
 
 def with_needs(snapshot: Snapshot) -> Mapping[str, Submission]:
     """Return the submissions by id; the open ones know what they stand on."""
-    return {
-        each.id: each if each.settled else replace(each, needs=_needs(each, snapshot))
-        for each in snapshot.submissions.values()
-    }
+    found = dict(snapshot.submissions)
+    for each in snapshot.submissions.values():
+        if not each.settled and (needs := _needs(each, snapshot)) != each.needs:
+            found[each.id] = replace(each, needs=needs)
+    return found
 
 
 def _needs(submission: Submission, snapshot: Snapshot) -> tuple[str, ...]:
