@@ -7,7 +7,7 @@ that means harm can hide from any of them.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing"})
@@ -17,11 +17,17 @@ _NAME = re.compile(
 _AFFIX = re.compile(r"^test_|(?:_test|_spec|\.test|\.spec|Tests?)$")
 _PROSE = re.compile(r".*\.(?:md|rst)", re.IGNORECASE)
 _CONFIG = re.compile(
-    r"pytest\.ini|pyproject\.toml|setup\.cfg|tox\.ini|noxfile\.py|package\.json"
+    r"pyproject\.toml|setup\.cfg|tox\.ini|noxfile\.py|package\.json"
     r"|(?:jest|vitest|playwright|cypress|karma)\.conf(?:ig)?\.[^/]+|\.mocharc.*"
-    r"|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec|\.coveragerc"
+    r"|nextest\.toml|phpunit\.xml(?:\.dist)?|\.rspec|\.coveragerc|\.gitattributes"
+    r"|\.?pytest\.(?:ini|toml)"
     r"|(?:GNU)?[Mm]akefile|.*\.mk|[Jj]ustfile"
 )
+_LANGUAGES = (
+    *(".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"),
+    *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".php", ".rb", ".swift"),
+)
+_PASSED_BY = frozenset({"build", "dist", "node_modules", "venv", "CVS", "_darcs"})
 _COMMENTS = ("#", "//", "*", "/*", "-- ", ";")
 
 _SKIP = re.compile(
@@ -34,17 +40,19 @@ _SKIP = re.compile(
     r"|\bmarkTest(?:Skipped|Incomplete)\("
     r"|\bpytest_(?:collection_modifyitems|ignore_collect|runtest_protocol"
     r"|runtest_makereport|pyfunc_call|sessionfinish)\b"
-    r"|\b(?:os\._exit|pytest\.exit)\(|\bprocess\.exit\(0"
+    r"|\bdef pytest_(?!addoption\b|generate_tests\b|report_header\b)\w|\bspecname\b"
+    r"|\bpytest_plugins\b|\bos\._exit\b|\bpytest\.exit\(|\bprocess\.exit\(0"
+    r"|\braise SystemExit\b|\bsys\.exit\(0?\)"
 )
 _LEFT_OUT = re.compile(
     r"--(?:ignore(?:-glob)?|deselect|collect-only|co)\b|--passWithNoTests\b"
     r"|\b(?:testPathIgnorePatterns|norecursedirs)\b|(?<![\w-])-[km][ =]['\"\\]*not\b"
 )
 _WHICH = re.compile(
-    r"^[ \t]*[\"']?(?:testpaths|python_(?:files|classes|functions)|testMatch|testRegex"
-    r"|roots|spec)[\"']?\s{0,9}[=:]",
-    re.MULTILINE,
+    r"[ \t]*[\"']?(?:testpaths|python_(?:files|classes|functions)|testMatch|testRegex"
+    r"|roots|spec|addopts)[\"']?\s{0,9}[=:]"
 )
+_WRITTEN = re.compile(r"\bworking-tree-encoding=|\beol=crlf\b")
 _SCRIPT = re.compile(r"\s*\"(?:pre|post)?(?:test|check|lint|verify|ci)[\w:-]*\"\s*:")
 _RULE = re.compile(
     r"(?:[\w./-]+\s+)*(?:test|tests|check|checks|lint|verify|ci)\b[^=]*:"
@@ -79,8 +87,10 @@ class Marks:
     skips: Counter[str]  # lines that keep tests from running or from counting
     asserts: Counter[str]  # lines
     left_out: Counter[str]  # lines of a configuration that leave tests out
-    which: Counter[str]  # lines of a configuration that say where tests are
+    which: Counter[str]  # lines of a configuration that say which tests run
+    written: Counter[str]  # lines of one that have files written as other bytes
     recipe: Counter[str]  # lines that are run when the tests are asked for
+    twice: Counter[str]  # scripts of a package.json that are there more than once
     marked: dict[str, list[float]]  # time limits in the marks of tests, by mark
     limits: dict[str, list[float]]  # time limits of a configuration, by name
     floors: list[float]  # coverage asked for
@@ -99,8 +109,11 @@ def read(text: str, *, configuration: bool = False) -> Marks:
         skips=_lines(code, _SKIP),
         asserts=_lines(code, _ASSERT),
         left_out=_lines(settings, _LEFT_OUT),
-        which=_lines(settings, _WHICH),
+        which=Counter(_which(rows) if configuration else ()),
+        # Patterns of .gitattributes begin as comments of other files do.
+        written=_lines(text if configuration else "", _WRITTEN),
         recipe=Counter(_recipe(rows) if configuration else ()),
+        twice=_twice(rows if configuration else ()),
         marked=_numbers(code, _MARKED),
         limits=_numbers(settings, _LIMIT),
         floors=[float(number) for number in _FLOOR.findall(settings)],
@@ -123,6 +136,11 @@ def is_test(path: str) -> bool:
     return bool(_FOLDERS & set(folders)) or _NAME.fullmatch(name) is not None
 
 
+def is_readable_test(path: str) -> bool:
+    """Whether a path is a test whose tests and assertions can be counted."""
+    return is_test(path) and path.rpartition("/")[2].endswith(_LANGUAGES)
+
+
 def is_configuration(path: str) -> bool:
     """Whether a file by this name says which tests run, and how long they may."""
     return _CONFIG.fullmatch(path.rpartition("/")[2]) is not None
@@ -138,8 +156,14 @@ def as_good(old: str, new: str) -> bool:
     *old_folders, old_name = old.split("/")
     *new_folders, new_name = new.split("/")
     folder = not _FOLDERS & set(old_folders) or bool(_FOLDERS & set(new_folders))
+    folder = folder and _hidden(new_folders) <= _hidden(old_folders)
     name = not _NAME.fullmatch(old_name) or bool(_NAME.fullmatch(new_name))
     return folder and name
+
+
+def _hidden(folders: list[str]) -> set[str]:
+    """Return the folders that those who look for tests do not enter."""
+    return {each for each in folders if each[:1] == "." or each in _PASSED_BY}
 
 
 def subject(test: str) -> str:
@@ -166,6 +190,24 @@ def _recipe(rows: list[str]) -> Iterator[str]:
             inside = _RULE.match(row) is not None
             if inside:
                 yield row.strip()
+
+
+def _twice(rows: Iterable[str]) -> Counter[str]:
+    """Return the scripts of a package.json whose last line hides the others."""
+    found = Counter(row.partition(":")[0].strip() for row in rows if _SCRIPT.match(row))
+    return Counter({name: count - 1 for name, count in found.items() if count > 1})
+
+
+def _which(rows: list[str]) -> Iterator[str]:
+    """Yield the settings of which tests run, with the further lines of a value."""
+    inside = False
+    for row in rows:
+        if _WHICH.match(row):
+            inside = True
+        elif not row[:1].isspace() and row[:1] not in {"]", ")", '"', "'"}:
+            inside = False
+        if inside and row.strip():
+            yield row.strip()
 
 
 def _lines(code: str, pattern: re.Pattern[str]) -> Counter[str]:

@@ -143,7 +143,9 @@ def _runs_less(pair: _Pair) -> Iterator[str]:
         yield f"{more} more {_plural('exclusion', more)}"
     if pair.before.which != pair.after.which:
         yield "other tests are looked for"
-    if pair.less("recipe"):
+    if pair.more("written"):
+        yield "files are written in another way"
+    if pair.less("recipe") or pair.more("twice"):
         yield "what runs as the tests is another"
     before, after = pair.before.floors, pair.after.floors
     if before and (not after or min(after) < min(before)):

@@ -63,7 +63,7 @@ def test_a_file_that_a_check_starts_is_part_of_it(command: str):
     ],
 )
 def test_a_file_that_a_check_looks_at_is_not(command: str):
-    changes = [edited(p) for p in ("src/a.py", "app.py", "ci/all.sh", "Makefile")]
+    changes = [edited(p) for p in ("src/a.py", "app.py", "ci/all.sh", "tox.ini")]
 
     assert [] == named(command, *changes)
 
@@ -73,8 +73,43 @@ def test_a_program_that_is_called_a_check_is_one(command: str):
     assert ["tools/check.py"] == named(command, edited("tools/check.py"))
 
 
-def test_tests_are_judged_by_what_is_in_them():
-    assert [] == named("sh tests/all.sh", edited("tests/all.sh"))
+def test_tests_are_judged_by_what_is_in_them_if_that_can_be_read():
+    assert [] == named("python tests/test_all.py", edited("tests/test_all.py"))
+    assert ["tests/all.sh"] == named("sh tests/all.sh", edited("tests/all.sh"))
+
+
+def test_scripts_beside_the_one_that_is_started_are_part_of_the_check():
+    changes = [edited(p) for p in ("ci/lib.sh", "ci/new/x.sh", "ci/a.py", "top.sh")]
+
+    assert ["ci/lib.sh"] == named("sh ci/all.sh", *changes)
+    assert [] == named("sh all.sh", *changes)
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("make -j2 test", "Makefile"),
+        ("cd sub && make", "sub/Makefile"),
+        ("sh -c 'make test'", "GNUmakefile"),
+        ("make test", "rules/local.mk"),
+        ("tox -q", "tox.ini"),
+        ("nox", "noxfile.py"),
+        ("python -m nox", "noxfile.py"),
+        ("just test", "justfile"),
+    ],
+)
+def test_what_a_program_reads_to_know_what_it_runs_is_part_of_the_check(
+    command: str, path: str
+):
+    assert [path] == named(command, edited(path))
+    assert [path] == named(command, added(path), edited("src/a.py"))
+
+
+@pytest.mark.parametrize("command", ["pytest -q", "python3 -m pytest"])
+def test_a_configuration_that_pytest_would_take_first_is_named(command: str):
+    assert ["pytest.ini"] == named(command, added("pytest.ini"))
+    assert [] == named(command, edited("pytest.ini"))
+    assert [] == named("ruff check", added("pytest.ini"))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +120,8 @@ def test_a_new_file_that_python_would_take_first_is_named(path: str):
     command = "python3 -m pytest -q"
 
     assert [path] == named(command, added(path), added("src/pytest.py"))
-    assert [] == named("pytest -q", added("pytest.py"), edited("sitecustomize.py"))
+    assert [] == named("pytest -q", added("pytest.py"))
+    assert ["sitecustomize.py"] == named("pytest -q", edited("sitecustomize.py"))
 
 
 def test_a_worker_needs_an_approval_for_it_and_a_person_does_not():

@@ -161,6 +161,13 @@ def test_assertions_that_went_to_a_helper_are_still_there():
     assert {} == signs(("tests/a.py", TWO, helped), ("tests/helper.py", "", helper))
 
 
+@pytest.mark.parametrize("folder", ["tests/.old", "tests/build", ".tests/tests"])
+def test_a_test_that_moves_where_nobody_looks_is_deleted(folder: str):
+    moved = signs(("tests/test_a.py", ONE, None), (f"{folder}/test_a.py", "", ONE))
+
+    assert {"tests/test_a.py": "deleted"} == moved
+
+
 def test_pages_among_the_tests_judge_nothing():
     assert {} == signs(("tests/README.md", "words", None))
     assert signs(("tests/data/case.txt", "1 2 3", None)) == {
@@ -195,6 +202,16 @@ def test_pages_among_the_tests_judge_nothing():
         ("pytest.ini", "[pytest]", "[pytest]\npython_files = none_*.py", "other tests"),
         ("tests/conftest.py", "", "def pytest_sessionfinish(s): ...", "1 more skip"),
         ("conftest.py", "import os", "import os\nos._exit(0)", "1 more skip"),
+        ("conftest.py", "", "atexit.register(os._exit, 0)", "1 more skip"),
+        ("conftest.py", "", "def pytest_cmdline_main(c): ...", "1 more skip"),
+        ("conftest.py", "", 'pytest_plugins = ["mine"]', "1 more skip"),
+        ("tests/a.py", "x", "raise SystemExit", "1 more skip"),
+        ("pytest.ini", "[pytest]", "[pytest]\naddopts = -k one", "other tests"),
+        ("pyproject.toml", "addopts = [\n]", 'addopts = [\n"-kx",\n]', "other tests"),
+        ("setup.cfg", "addopts =\n  -q", "addopts =\n  -q\n  -k one", "other tests"),
+        (".gitattributes", "", "*.sh working-tree-encoding=UTF-7", "another way"),
+        (".gitattributes", "*.sh eol=lf", "*.sh eol=crlf", "another way"),
+        ("package.json", ' "test": "a",', ' "test": "a",\n "test": "b"', "another"),
         ("Makefile", "test:\n\tpytest\n", "test:\n\ttrue\n", "another"),
         ("Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n", "another"),
         ("Makefile", "a check: b\n\tpytest\n", "a: b\n\tpytest\n", "another"),
@@ -217,6 +234,11 @@ def test_looser_configuration_is_named(path: str, before: str, after: str, said:
         ("package.json", ' "test": "jest",', ' "test": "jest"\n "x": "y"'),
         ("package.json", ' "react": "1",', ' "react": "2",'),
         ("src/client.py", "timeout = 10", "timeout = 60"),
+        (".gitattributes", "*.sh eol=crlf", "*.sh eol=lf"),
+        (".gitattributes", "", "* text=auto"),
+        ("conftest.py", "", "def pytest_addoption(parser): ..."),
+        ("conftest.py", "", "import pytest_asyncio"),
+        ("tests/a.py", "", "with pytest.raises(SystemExit): main()"),
         ("tests/a.py", "run(x, timeout=10)", "run(x, timeout=60)"),
         ("tests/a.py", ONE, ONE + TWO),
         ("tests/a.py", ONE, f"{ONE}\n@pytest.mark.timeout(60)\n{TWO}"),
