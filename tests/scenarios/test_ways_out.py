@@ -12,6 +12,7 @@ from tests.support.daemon import Daemon, gitagent, record, status
 from tests.support.repos import Repo, settings_text
 
 MAIN = "refs/heads/main"
+SEEN = "refs/gitagent/remote/origin"
 SETTINGS = settings_text(CHECK, '[lander]\npush = "origin"\n')
 
 pytestmark = pytest.mark.slow
@@ -65,7 +66,7 @@ def test_a_remote_that_moved_is_merged_and_the_next_push_adds_to_it(
 
     assert hub.ref(MAIN) == repo.ref(MAIN)
     assert ["landed"] == [each["state"] for each in made]
-    assert "refs/gitagent/remote/origin" == made[0]["branch"]
+    assert SEEN == made[0]["branch"]
     assert [] == target(repo)["findings"]
     assert 0 == gitagent(repo, "verify").returncode
     hub.fsck()
@@ -84,6 +85,8 @@ def test_a_remote_that_conflicts_is_said_to_have_diverged_until_a_person_merges(
     hub: Repo, repo: Repo, daemon: Start
 ):
     running = daemon(repo)
+    # It has looked at the remote, and comes back to it with a landing to push.
+    running.until(lambda: repo.ref(SEEN), timeout=30, what="the first look")
     there = hub.commit_at(MAIN, {"a.txt": "theirs\n"}, "Theirs")
     here = offer(repo, "here", {"a.txt": "ours\n"})
     running.until(
