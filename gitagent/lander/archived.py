@@ -4,6 +4,7 @@ Each step of such a chain names the records that it took in, and keeps them aliv
 """
 
 import json
+from collections.abc import Mapping
 
 from gitagent.core.layout import ARCHIVE
 from gitagent.errors import GitError, UserError
@@ -18,9 +19,14 @@ class Archived:
         self._records: dict[str, str] = {}  # by ref: the newest record commit
         self._seen: set[str] = set()
 
-    def record(self, objects: Objects, ref: str) -> str | None:
-        """Return the record commit that ``ref`` held when it was archived, or None."""
-        for tip in objects.refs(ARCHIVE).values():
+    def record(
+        self, objects: Objects, ref: str, chains: Mapping[str, str] | None = None
+    ) -> str | None:
+        """Return the record commit that ``ref`` held when it was archived, or None.
+
+        ``chains`` are the refs of the archive, if they were read already.
+        """
+        for tip in (objects.refs(ARCHIVE) if chains is None else chains).values():
             if tip not in self._seen:
                 self._learn(objects, tip)
         return self._records.get(ref)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gitagent.core.action import LandStep
+from gitagent.core.layout import RECEIPTS
 from gitagent.core.settings import Settings, Strategy
 from gitagent.core.snapshot import Moment
 from gitagent.core.submission import Submission
@@ -20,7 +21,7 @@ from gitagent.git.advance import Blocked, advance
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.failpoint import failpoint
-from gitagent.lander import submit
+from gitagent.lander import receipts, submit
 from gitagent.lander.landing import build, committer
 from gitagent.lander.tasks import add_task, move_done
 
@@ -110,12 +111,18 @@ def _chain(
 ) -> list[str]:
     made = [steps[0].candidate.base]
     who = committer(repo, settings, when)
+    refs = objects.refs(RECEIPTS)
+    stored = {
+        checked: tuple(receipts.look_up(objects, checked, refs))
+        for checked in {step.checked for step in steps}
+    }
     # Replaying builds on the landing before it, which has to be on the disk for git.
     at_once = settings.lander.strategy is not Strategy.REBASE
     with objects.together() if at_once else nullcontext():
         for step in steps:
             with objects.together():
-                made.append(build(repo, objects, step, made[-1], settings, who))
+                known = stored[step.checked]
+            made.append(build(repo, objects, step, made[-1], settings, who, known))
     return made[1:]
 
 

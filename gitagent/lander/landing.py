@@ -33,11 +33,13 @@ def build(
     parent: str,
     settings: Settings,
     who: Person,
+    stored: tuple[receipts.Stored, ...],
 ) -> str:
     """Write the commits that land one submission on ``parent``; return the last one.
 
     That is the target's commit, or the landing before it. ``who`` is the committer, at
-    the time of the landing. Equal arguments give the same commits.
+    the time of the landing, ``stored`` is what there is about the product tree that was
+    checked. Equal arguments give the same commits.
 
     Raises:
         LostRace: what it changes was changed on the target meanwhile.
@@ -52,7 +54,7 @@ def build(
 
     facts = (repo, objects, submission, candidate, parent, settings)
     made = form(*facts, write, step.record.title if step.record else "")
-    blobs, failing = evidence(objects, step.checked, submission.checks)
+    blobs, failing = evidence(stored, submission.checks)
     landing = Landing(
         title=made.title,
         message=tip.message,
@@ -90,7 +92,7 @@ def committer(repo: Repository, settings: Settings, when: datetime) -> Person:
 
 
 def evidence(
-    objects: Objects, product: str, checks: tuple[CheckLine, ...]
+    stored: tuple[receipts.Stored, ...], checks: tuple[CheckLine, ...]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
     """Return what a note says about the receipts of the checks.
 
@@ -99,7 +101,6 @@ def evidence(
     """
     names = {line.receipt: line.name for line in checks}
     flaky = {line.name for line in checks if line.state == "flaky"}
-    stored = tuple(receipts.look_up(objects, product)) if checks else ()
     blobs = tuple(
         (names[each.place], each.blob) for each in stored if each.place in names
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitagent.core.ident import submission_id
-from gitagent.core.layout import SUBMISSIONS
+from gitagent.core.layout import ARCHIVE, SUBMISSIONS
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record
@@ -81,8 +81,12 @@ def create_many(
     """Store submissions as `create` does, which takes little longer than one."""
     made: dict[str, Submission] = {}
     new = []
+    archived, chains = Archived(), objects.refs(ARCHIVE)
     for each in submissions:
-        known = find(objects, each.id) or find_archived(objects, each.id)
+        known = find(objects, each.id)
+        old = archived.record(objects, ref_of(each.id), chains)
+        if known is None and old is not None:
+            known = load(objects, old)
         if known is not None:
             made[each.id] = known
             continue

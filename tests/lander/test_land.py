@@ -462,6 +462,7 @@ def test_after_a_crash_before_the_swap_a_fresh_commit_lands_on_the_moved_target(
         candidate.base,
         made.settings,
         landing.committer(made.repository, made.settings, clock.now()),
+        (),
     )
     left = submit.write(
         made.repository, submission, replace(ready, commit=stale), "lands"
