@@ -89,22 +89,13 @@ def one(scratch: Path, runs: int) -> None:
     names = [f"one{n:02}" for n in range(runs + 1)]
     ours = work.make(scratch / "one-ours", FILES, work.settings("true"))
     theirs = work.make(scratch / "one-script", FILES, work.settings("true"))
-    remote = theirs.with_name("one-remote")
-    measure.git(scratch, "init", "-q", "--bare", "-b", "main", str(remote))
-    measure.git(theirs, "remote", "add", "origin", str(remote))
-    measure.git(theirs, "push", "-q", "origin", "main")
+    work.remote(theirs)
     for repo in (ours, theirs):
         work.branches(repo, names)
     landings, merges = [], []
     with profiled.daemon(ours) as spans:
         for n, name in enumerate(names):
-            spent = landing(ours, name)
-            merge = (
-                f"git merge -q --no-ff --no-edit w/{name} && git push -q origin main"
-            )
-            other = measure.seconds(
-                lambda text=merge: measure.run(["sh", "-c", text], theirs)  # type: ignore[misc]
-            )
+            spent, other = work.land_one(ours, name), work.merge_one(theirs, name)
             if n:  # the first is for warming up
                 landings.append(spent)
                 merges.append(other)
@@ -115,22 +106,6 @@ def one(scratch: Path, runs: int) -> None:
     print(f"  git merge and git push    {measure.milliseconds(merges)}")
     measure.verdict("ratio", ratio, 3, "x")
     spans.show(runs)
-
-
-def landing(repo: Path, name: str) -> float:
-    """Push one branch; return the seconds until the target has it.
-
-    Comes back only when the submission is settled, so that the next one meets a
-    daemon at rest.
-    """
-    watch = work.Watch(repo)
-    began = time.perf_counter()
-    measure.git(repo, "push", "-q", ".", f"refs/heads/w/{name}:refs/heads/land/{name}")
-    watch.wait(work.all_landed([name]), LIMIT_S, every_s=0.001, tell=lambda: _log(repo))
-    spent = time.perf_counter() - began
-    watch.wait(work.all_settled([name]), LIMIT_S)
-    time.sleep(0.2)
-    return spent
 
 
 def _log(repo: Path) -> str:

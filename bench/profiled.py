@@ -52,7 +52,7 @@ class Spans:
         """Leave out what was before now."""
         self.since = time.monotonic()
 
-    def show(self, landings: int) -> None:
+    def show(self, landings: int, most: int = SHOWN) -> None:
         """Print the steps, the longest first, for one landing."""
         own: dict[tuple[str, str], float] = defaultdict(float)
         times: dict[tuple[str, str], int] = defaultdict(int)
@@ -63,7 +63,7 @@ class Spans:
         print(
             "  where the daemon's time goes, for one landing, without what is inside:"
         )
-        for key in sorted(own, key=lambda key: -own[key])[:SHOWN]:
+        for key in sorted(own, key=lambda key: -own[key])[:most]:
             spent, often = own[key] * 1000 / landings, times[key] / landings
             print(f"    {spent:7.2f} ms  {often:5.1f} times  {key[0]:5} {key[1]}")
         rest = sum(own.values()) * 1000 / landings
@@ -125,10 +125,13 @@ def _timed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _what(args: tuple[Any, ...]) -> str:
     """Return the Git command, or the kind of action, that was called for."""
+    given = args[1] if len(args) > 1 else args[0]
+    if isinstance(given, list):  # actions
+        return " ".join(sorted({type(each).__name__ for each in given}))
     words = [arg for arg in args[1:] if isinstance(arg, str)]
     while words[:1] == ["-c"]:
         del words[:2]
-    return words[0] if words else type(args[-1] if len(args) < 2 else args[1]).__name__
+    return words[0] if words else type(given).__name__
 
 
 def _main() -> int:

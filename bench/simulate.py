@@ -23,6 +23,7 @@ Policy = Callable[[Set, Facts, int, Rates], Plan]
 
 NEIGHBOURS = 10  # a pair that is bad together stands at most this far apart
 SIGMA = 0.5  # of the logarithm of a run's duration, where that varies
+_GOOD = CheckLine("tests", "passed")
 STUCK = 10_000  # plans in a row in which no time passed
 
 
@@ -205,8 +206,10 @@ class _Queue:
         self.report.makespan = now
 
 
-def simulate(world: World, policy: Policy, slots: int) -> Report:
+def simulate(world: World, policy: Policy, slots: int, *, passed: int = 0) -> Report:
     """Let ``policy`` land the work of ``world`` with so many runs at once.
+
+    So many outcomes were good before: what is seen lately begins with them.
 
     Raises:
         RuntimeError: the policy goes round in a circle, or leaves work lying.
@@ -214,6 +217,8 @@ def simulate(world: World, policy: Policy, slots: int) -> Report:
     report = Report()
     bits = {name: 1 << n for n, name in enumerate(world.names)}
     queue = _Queue(world, bits, report)
+    good = Submission("", "", SubmissionState.LANDED, "", "", checks=(_GOOD,))
+    queue.outcomes.extend([good] * passed)
     events: list[tuple[float, int, str | _Run]] = []
     serial = count()
     for name, when in zip(

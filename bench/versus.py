@@ -23,17 +23,20 @@ FLAKE = 0.05
 LIMIT_S = 900.0
 KILL_S = (5.0, 15.0)
 
-# $1: folder outside the sandbox, $2: seconds, $3: seed, $4: limit of the draw
 _CHECK = """\
-sleep {seconds}; cd work
-k=$(ls | md5sum | cut -c1-12)
+cd work
+[ -e s0000 ] || ls s* >/dev/null 2>&1 || exit 0
+sleep {seconds}
+k=$(ls -d s* | md5sum | cut -c1-12)
 n=$(($(cat {state}/$k 2>/dev/null | wc -l) + 1))
 echo $n >> {state}/$k
-d=$({{ echo '{seed} '$n; ls; }} | md5sum | cut -c1-8)
-for f in *; do
-read -r a b < $f
-case $a in bad) echo $f is bad; exit 1;;
-pair) if [ -e $b ]; then echo $f and $b; exit 1; fi;; esac
+d=$({{ echo '{seed} '$n; ls -d s*; }} | md5sum | cut -c1-8)
+for f in s*; do
+  read -r what other < $f
+  case $what in
+  bad) echo $f is bad; exit 1 ;;
+  pair) if [ -e $other ]; then echo $f and $other; exit 1; fi ;;
+  esac
 done
 if [ $((0x$d)) -lt {limit} ]; then echo flake; exit 1; fi
 """
@@ -55,6 +58,7 @@ class Row:
     """What came of it."""
 
     case: Case
+    cold_s: float  # until the first checkouts were there, not counted
     real_s: float
     simulated_s: float
     runs: int
@@ -75,7 +79,8 @@ class Row:
             f"T {self.case.seconds:g} s, P {self.case.slots}: real {self.real_s:.1f} s"
             f", simulated {self.simulated_s:.1f} s, ratio {self.ratio:.2f}; "
             f"runs {self.runs}, simulated {self.simulated_runs}; "
-            f"{self.landed} landed, {self.rejected} rejected{killed}"
+            f"{self.landed} landed, {self.rejected} rejected{killed}; "
+            f"first checkouts {self.cold_s:.1f} s before"
         )
 
 
@@ -93,28 +98,31 @@ def compare(case: Case) -> Row:
         state=work.quoted(state),
         seed=case.seed,
         limit=round(FLAKE * 2**32),
-    ).strip()
-    repo = work.make(
-        case.place / "repo",
-        FILES,
-        work.settings(
-            check, extra=f"window = {case.slots}", sandbox=f'write = ["{state}"]'
-        ),
     )
+    settings = work.settings(
+        "sh check.sh", extra=f"window = {case.slots}", sandbox=f'write = ["{state}"]'
+    )
+    more = {"check.sh": check}
+    repo = work.make(case.place / "repo", FILES, settings, more)
     texts = dict.fromkeys(truth.bad, "bad")
     for one, other in truth.pairs:
         texts[other] = f"pair {one}"
-    work.branches(repo, truth.names, texts=texts)
+    warm = tuple(f"warm{n}" for n in range(case.slots))
+    work.branches(repo, [*warm, *truth.names], texts=texts)
+    cold = _warm(repo, warm)
     spent, kills = _real(repo, truth.names, case)
-    records = work.Watch(repo).records()
+    found = work.Watch(repo).records()
+    records = {name: found[name] for name in truth.names}
     ordered = replace(truth, names=work.in_order(records))
-    report = simulate.simulate(ordered, simulate.ours, case.slots)
+    passed = len(warm)
+    report = simulate.simulate(ordered, simulate.ours, case.slots, passed=passed)
     _check_outcome(ordered, records, report)
     measure.git(repo, "fsck", "--no-dangling", "--no-progress")
     runs = sum(len(each.read_text().splitlines()) for each in state.iterdir())
     settled = [record["state"] for record in records.values()]
     return Row(
         case,
+        cold,
         spent,
         report.makespan * case.seconds,
         runs,
@@ -123,6 +131,15 @@ def compare(case: Case) -> Row:
         settled.count("rejected"),
         kills,
     )
+
+
+def _warm(repo: Path, names: tuple[str, ...]) -> float:
+    """Land one for each slot, so that each has its checkout; return the seconds."""
+    with measure.daemon(repo):
+        began = time.perf_counter()
+        work.hand_over(repo, names)
+        work.Watch(repo).wait(work.all_settled(names), LIMIT_S, every_s=0.02)
+        return time.perf_counter() - began
 
 
 def _real(repo: Path, names: tuple[str, ...], case: Case) -> tuple[float, int]:

@@ -21,15 +21,20 @@ from bench import measure
 PER_FOLDER = 100
 SHARED = "shared.txt"  # the one file that rivals change
 RECORDS = "refs/gitagent/submissions/"
+ONE_S = 120.0
+REST_S = 0.2
+LOOK_S = 5.0  # nothing here is to be held; what is will not land
 SETTLED = {"landed", "rejected", "withdrawn"}
 
 _WHO = b"Bench <bench@example.org> 1767603600 +0000"
 
 
-def make(path: Path, files: int, settings: str, *, bare: bool = False) -> Path:
-    """Make a repository with so many files and these settings, checked out on main."""
+def make(
+    path: Path, files: int, settings: str, more: Mapping[str, str] | None = None
+) -> Path:
+    """Make a repository of so many files, ``more`` among them, checked out on main."""
     path.mkdir(parents=True)
-    measure.git(path, "init", "-q", "-b", "main", *["--bare"] * bare)
+    measure.git(path, "init", "-q", "-b", "main")
     out = [b"commit refs/heads/main\ncommitter %b\n" % _WHO, _data("Begin")]
     names = {
         f"src/{n // PER_FOLDER:04}/{n % PER_FOLDER:02}.txt": f"file {n}\n"
@@ -40,12 +45,12 @@ def make(path: Path, files: int, settings: str, *, bare: bool = False) -> Path:
         ".gitignore": "*.tmp\n",
         SHARED: "".join(f"line {n}\n" for n in range(20)),
         "work/.keep": "",
+        **(more or {}),
     }
     for name, text in names.items():
         out += [f"M 100644 inline {name}\n".encode(), _data(text)]
     _fast_import(path, out)
-    if not bare:
-        measure.git(path, "reset", "-q", "--hard")
+    measure.git(path, "reset", "-q", "--hard")
     return path
 
 
@@ -140,9 +145,15 @@ class Watch:
         tell: Callable[[], str] = str,
     ) -> None:
         """Poll until ``done``; exit with what ``tell`` says when it takes too long."""
-        deadline = time.monotonic() + limit_s
+        began = looked = time.monotonic()
         while not done(self):
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now > looked + LOOK_S:
+                looked = now
+                for name, each in self.records().items():
+                    if each["state"] == "held":
+                        sys.exit(f"{name} is held: {each['reason']}\n{tell()}")
+            if now > began + limit_s:
                 states = {n: r["state"] for n, r in self.records().items()}
                 sys.exit(f"not done within {limit_s:g} s: {states}\n{tell()}")
             time.sleep(every_s)
@@ -212,6 +223,37 @@ def script(repo: Path, text: str, check: str, names: Sequence[str]) -> float:
     return measure.seconds(
         lambda: measure.run(["bash", "-c", text, "script", *refs], repo, CHECK=check)
     )
+
+
+def remote(repo: Path) -> Path:
+    """Give a repository a bare remote that has its main; return that."""
+    place = repo.with_name(f"{repo.name}.git")
+    measure.git(repo.parent, "init", "-q", "--bare", "-b", "main", str(place))
+    measure.git(repo, "remote", "add", "origin", str(place))
+    measure.git(repo, "push", "-q", "origin", "main")
+    return place
+
+
+def merge_one(repo: Path, name: str) -> float:
+    """Merge one branch and push, as a script does; return the seconds."""
+    text = f"git merge -q --no-ff --no-edit w/{name} && git push -q origin main"
+    return measure.seconds(lambda: measure.run(["sh", "-c", text], repo))
+
+
+def land_one(repo: Path, name: str) -> float:
+    """Push one branch; return the seconds until the target has it.
+
+    Comes back only when the submission is settled, so that the next one meets a
+    daemon at rest.
+    """
+    watch = Watch(repo)
+    began = time.perf_counter()
+    measure.git(repo, "push", "-q", ".", f"refs/heads/w/{name}:refs/heads/land/{name}")
+    watch.wait(all_landed([name]), ONE_S, every_s=0.001)
+    spent = time.perf_counter() - began
+    watch.wait(all_settled([name]), ONE_S)
+    time.sleep(REST_S)
+    return spent
 
 
 def quoted(path: Path) -> str:
