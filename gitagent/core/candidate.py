@@ -73,7 +73,8 @@ def carried(
 
     ``new`` has the product of ``base`` with ``tips`` merged onto it, and whatever else
     it brought is in record folders. So candidates that begin with those tips are what
-    they were, without them.
+    they were, without them; one that could not be merged has to be tried again, since
+    the records or the history of the old base may have been what was in the way.
     """
     count = len(tips)
     return {
@@ -81,5 +82,5 @@ def carried(
             each, base=new, tips=each.tips[count:], commit=""
         )
         for each in candidates
-        if each.base == base and each.tips[:count] == tips
+        if each.base == base and each.tips[:count] == tips and each.product
     }
