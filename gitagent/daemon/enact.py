@@ -270,8 +270,8 @@ class Enactor:
                         known.update((each.key, each) for each in found)
                         self.live.report(Prepared(found))
             except prepare.Stuck as stuck:
-                error = stuck.error.line()
-                return Prepared((), done=True, error=error, submission=stuck.submission)
+                error, one = self._said(stuck.error), stuck.submission
+                return Prepared((), done=True, error=error, submission=one)
             except GitagentError as error:
                 return Prepared((), done=True, error=error.line())
             except Exception as error:  # noqa: BLE001 - told, with the place of the log
@@ -402,6 +402,9 @@ class Enactor:
             return PushEnd(ids if said.pushed else (), said.error, said.moved)
 
         self.live.start("push", work)
+
+    def _said(self, error: Exception) -> str:
+        return error.line() if isinstance(error, GitagentError) else self._crash(error)
 
     def _crash(self, error: Exception) -> str:
         return crash.report(error, lambda: self.repo)

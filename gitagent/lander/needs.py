@@ -37,9 +37,8 @@ def needs(
     try:
         *_, candidate = prepare(repo, objects, target, [[submission]], {})
     except Stuck as stuck:
-        raise UserError(
-            f"{submission.id} could not be merged: {stuck.error.message}"
-        ) from stuck
+        said = f"{submission.id} could not be merged: {stuck.error}"
+        raise UserError(said) from stuck
     if candidate.conflicts:
         where = named(candidate.conflicts)
         raise UserError(

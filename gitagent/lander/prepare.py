@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gitagent.core.candidate import Candidate, Key
-from gitagent.core.layout import CANDIDATES, CONFIG
+from gitagent.core.candidate import Candidate, Key, PathChange
+from gitagent.core.layout import AGENT, CANDIDATES, CONFIG, RECORD_FOLDERS
 from gitagent.core.settings import Settings, Strategy
 from gitagent.core.submission import Submission
 from gitagent.core.weakening import weakened
@@ -18,7 +18,7 @@ from gitagent.errors import ConfigError, GitagentError, GitError, UserError
 from gitagent.files import settings as settings_file
 from gitagent.git.identity import OWN
 from gitagent.git.merge import Merger, MergeResult
-from gitagent.git.objects import Objects
+from gitagent.git.objects import BLOB, EXECUTABLE, GITLINK, TREE, MissingObject, Objects
 from gitagent.git.refs import ANY, RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.git.tree import product_tree, walk_changes
@@ -33,10 +33,10 @@ _STRANGERS: Final = ("everything: the two have no commit in common",)
 
 @dataclass(frozen=True, slots=True)
 class Stuck(Exception):
-    """One submission could not be merged for want of an object, or of room."""
+    """One submission could not be merged: an object or room is missing, or a bug."""
 
     submission: str
-    error: GitagentError
+    error: Exception
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Round:
             if made is None:
                 try:
                     made = self._step(submission, below)
-                except GitagentError as error:
+                except Exception as error:
                     raise Stuck(submission.id, error) from error
                 yield self._keep(made)
             if not made.product:
@@ -101,9 +101,11 @@ class Round:
             if merged.tree == before and not merges:
                 return replace(blank, contained=True)
             changes = walk_changes(self.objects, before, merged.tree)
+            self._require(changes)
         except UserError as error:
             return replace(blank, fault=f"It cannot be landed: {error.message}.")
         settings, fault = self._settings(before, merged.tree)
+        fault = fault or self._misplaced(merged.tree)
         if fault:
             return replace(blank, fault=fault, final=True)
         self._commits[blank.tips] = self._write(merged.tree, onto, tip)
@@ -115,6 +117,13 @@ class Round:
             weakened=tuple(weakened(changes, lambda blob: text(self.objects, blob))),
             settings=settings,
         )
+
+    def _require(self, changes: Iterable[PathChange]) -> None:
+        """Raise MissingObject if a blob that a checkout needs is not here."""
+        for each in changes:
+            wanted = each.new_blob if each.new_mode != GITLINK else ""
+            if wanted and self.objects.kind(wanted) is None:
+                raise MissingObject(wanted, "blob")
 
     def _merge(self, onto: str, submission: Submission) -> MergeResult:
         """Merge by the target's strategy. Raises UserError where that cannot be."""
@@ -139,10 +148,20 @@ class Round:
         old, new = (self.objects.path(tree, CONFIG) for tree in (before, after))
         if new is None or new == old:
             return None, ""
+        if new.mode not in {BLOB, EXECUTABLE}:
+            return None, f"{CONFIG} has to be a regular file."
         try:
             return settings_file.parse(self.objects.blob(new.oid)), ""
         except ConfigError as error:
             return None, f"Its settings cannot be used: {error.line()}."
+
+    def _misplaced(self, tree: str) -> str:
+        """Return what stands where records are to be kept, in a sentence; or ""."""
+        for folder in (AGENT, *RECORD_FOLDERS):
+            entry = self.objects.path(tree, folder.rstrip("/"))
+            if entry is not None and entry.mode != TREE:
+                return f"{folder} has to be a folder."
+        return ""
 
     def _commit(self, tips: tuple[str, ...]) -> str:
         """Return a commit that has the tips merged, to merge the next one onto."""

@@ -165,15 +165,15 @@ def test_what_cannot_be_checked_out_is_held_and_lets_the_others_pass(
 def test_a_bug_in_one_effect_does_not_end_the_loop(
     kept: Repo, loop: Loop, rest: Rest, monkeypatch: pytest.MonkeyPatch
 ):
-    real = prepare.prepare
+    real = prepare.Round._merge
     bad = kept.commit_at("refs/heads/land/a", {"a.txt": "1\n"}, parents=(kept.head(),))
 
-    def buggy(repo, objects, submission, base):
+    def buggy(self, onto, submission):
         if submission.tip == bad:
             raise ZeroDivisionError("a bug")
-        return real(repo, objects, submission, base)
+        return real(self, onto, submission)
 
-    monkeypatch.setattr(prepare, "prepare", buggy)
+    monkeypatch.setattr(prepare.Round, "_merge", buggy)
     rest()
     kept.commit_at("refs/heads/land/b", {"b.txt": "two\n"}, parents=(kept.head(),))
     rest()

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 
 from gitagent.core.ident import submission_id
 from gitagent.host import kin
@@ -174,12 +175,17 @@ def test_stop_amend_and_delete_leave_no_process_and_keep_the_work(
     assert children_of(running.pid) == []
 
 
-def children_of(pid: int) -> list[int]:
+def children_of(pid: int) -> list[str]:
+    """Return what its children run, and theirs; without the daemon's own git."""
     found, family = [], {pid}
     for process in sorted(kin.table(), key=lambda each: each.ticks):
         if process.parent in family and process.state not in "ZX":
+            command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+            name = command.split(b"\0")[0].decode()
+            if process.parent == pid and name == "git":
+                continue
             family.add(process.pid)
-            found.append(process.pid)
+            found.append(name)
     return found
 
 
