@@ -4,11 +4,16 @@ Whatever may hold other people's bytes is made harmless for a terminal here.
 """
 
 import json
+import os
 import sys
+from typing import Final
 
 import click
 
 from gitagent.files import clean
+
+LINES: Final = 200  # of an output, for people
+CHARACTERS: Final = 100_000
 
 _unfinished = b""  # begin of a line of output that has not come to its end
 
@@ -28,24 +33,46 @@ def aside(text: str) -> None:
     click.echo(clean.visible(text), err=True)
 
 
-def raw(data: bytes, *, end: bool = False) -> None:
-    """Print a piece of somebody's output: the very bytes, but not on a terminal.
+def raw(data: bytes) -> None:
+    """Print a piece of somebody's output, the very bytes."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
-    There it comes line by line, made harmless; ``end``: nothing follows.
+
+def output(data: bytes, *, end: bool = False) -> None:
+    """Print a piece of somebody's output line by line, made harmless.
+
+    Only a terminal gets colours. ``end``: nothing follows.
     """
-    stream = sys.stdout
-    if not stream.isatty():
-        stream.flush()
-        stream.buffer.write(data)
-        stream.buffer.flush()
-        return
-    global _unfinished  # noqa: PLW0603 - one terminal, one unfinished line
-    lines, _, _unfinished = (_unfinished + data).rpartition(b"\n")
-    if lines:
-        click.echo(clean.plain(lines))
+    global _unfinished  # noqa: PLW0603 - one output, one unfinished line
+    whole, found, _unfinished = (_unfinished + data).rpartition(b"\n")
+    parts = [whole] if found else []
     if end and _unfinished:
-        click.echo(clean.plain(_unfinished))
+        parts.append(_unfinished)
         _unfinished = b""
+    if parts:
+        click.echo(clean.shown(b"\n".join(parts), colours=_colours()))
+
+
+def end_of(data: bytes) -> bool:
+    """Print the end of somebody's whole output as `output` does.
+
+    Return whether anything was left out, which is said in a line of its own.
+    """
+    text = clean.shown(data, colours=_colours()).removesuffix("\n")
+    kept = "\n".join(text.split("\n")[-LINES:])[-CHARACTERS:]
+    if left := text.removesuffix(kept).count("\n"):
+        click.echo(f"[{left} lines left out]")
+    elif len(kept) < len(text):
+        click.echo(f"[{len(text) - len(kept)} characters left out]")
+    if text:
+        click.echo(kept)
+    return len(kept) < len(text)
+
+
+def _colours() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def dump(value: object) -> None:

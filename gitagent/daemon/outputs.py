@@ -1,6 +1,7 @@
 """The output of attempts and checks: what runs from its file, what ended from Git."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,18 +12,21 @@ from gitagent.daemon import follow, tasks
 from gitagent.daemon.news import Alone, Ended, News, Standing
 from gitagent.daemon.story import tell, unknown
 from gitagent.errors import GitError, UserError
-from gitagent.files import record
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.clock import Wake
 from gitagent.host.lock import held
 from gitagent.host.watch import Watch
+from gitagent.lander import receipts
 from gitagent.worker.attempt import log_path
 
 # A growing file gives no event that is worth the watching: each line would be one.
 POLL_S = 0.2
 IDLE = "no daemon runs, so this waits for one: gitagent up --detach"
 _CHUNK = 1 << 16
+_PLACE = re.compile(  # of a receipt, in its chain
+    r":(?P<fan>[0-9a-f]{2})/(?P<rest>[0-9a-f]+)/(?P<key>[0-9a-f]+)-\d+\.json\Z"
+)
 
 Write = Callable[[bytes], None]
 Note = Callable[[str], None]
@@ -34,6 +38,11 @@ class Run:
 
     receipt: Receipt
     output: bytes
+
+    @property
+    def place(self) -> str:
+        """Where the whole output is, as ``git show`` takes it."""
+        return f"{self.receipt.place.removesuffix('.json')}.log"
 
 
 def attempt_output(
@@ -139,16 +148,16 @@ def _until_news(wake: Wake, fd: int | None, write: Write) -> None:
 
 def runs(objects: Objects, submission: Submission) -> Iterator[Run]:
     """Yield the runs of a submission's checks, in the order of the checks."""
+    known: dict[str, dict[str, tuple[Receipt, ...]]] = {}  # by product tree
     for line in submission.checks:
-        ref, _, path = (line.receipt or "").partition(":")
-        tip = objects.ref(ref) if ref else None
-        stem, _, last = path.removesuffix(".json").rpartition("-")
-        if tip is None or not last.isdigit():
+        match = _PLACE.search(line.receipt or "")
+        if match is None:
             continue
-        for number in range(1, int(last) + 1):
-            run = _run(objects, tip, f"{stem}-{number}", f"{ref}:{stem}-{number}.json")
-            if run is not None:
-                yield run
+        product = match["fan"] + match["rest"]
+        if product not in known:
+            known[product] = receipts.of_product(objects, product)
+        for receipt in known[product].get(match["key"], ()):
+            yield Run(receipt, objects.blob(receipt.output))
 
 
 def follow_runs(
@@ -183,17 +192,6 @@ def find(objects: Objects, name: str) -> TaskRecord | Submission:
     if story is None:
         raise unknown(name)
     return story.record
-
-
-def _run(objects: Objects, tip: str, stem: str, place: str) -> Run | None:
-    receipt = objects.path(tip, f"{stem}.json")
-    output = objects.path(tip, f"{stem}.log")
-    if receipt is None or output is None:
-        return None
-    return Run(
-        record.load_receipt(objects.blob(receipt.oid), place),
-        objects.blob(output.oid),
-    )
 
 
 def _ended(task: TaskRecord, number: int) -> bool:

@@ -22,6 +22,16 @@ _ANSI = re.compile(
     "|\x1b[ -/]*[0-OQ-WYZ\\\\`-~]"
 )
 
+_STYLE = re.compile("\x1b\\[([0-9;]*)m")
+# To the end of the line: nothing is there where nothing moves the cursor.
+_ERASE = re.compile("\x1b\\[0?K")
+# Off, bold, italic, underlined, and the colours that show on any ground. Others, such
+# as concealed, black or a ground of its own, can hide text.
+_HARMLESS = frozenset(map(str, (0, 1, 3, 4, 22, 23, 24, *range(31, 37), 39)))
+_HARMLESS |= frozenset(map(str, range(91, 97)))
+_COLOUR_OF = frozenset({"38", "48", "58"})  # what follows is no code of its own
+_OFF = "\x1b[0m"
+
 _MARKDOWN = re.compile(r"[\\`\[\]<>]")
 _BACKTICKS = re.compile(r"`+")
 
@@ -55,6 +65,37 @@ def plain(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     text = _ANSI.sub("", text)
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def shown(data: bytes, *, colours: bool = False) -> str:
+    """Return the output of a program for people who look at it.
+
+    As `plain`, but whatever would move the cursor or hide something is visible.
+    Colours are dropped too, or with ``colours`` kept as far as they can hide nothing;
+    then no line leaves one on.
+    """
+    text = data.decode("utf-8", "replace")
+    text = _ERASE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    parts = _STYLE.split(text)  # text and the codes of a style in turn
+    if not colours:
+        return visible("".join(parts[::2]))
+    made = [visible(parts[0])]
+    on: list[str] = []  # the codes in force, each once: it stays short
+    for codes, piece in zip(parts[1::2], parts[2::2], strict=True):
+        for code in _harmless(codes):
+            on = [] if code == "0" else [*(each for each in on if each != code), code]
+        style = f"\x1b[{';'.join(on)}m" if on else ""
+        end = _OFF if on else ""
+        lines = visible(piece).split("\n")
+        made.append("\n".join(style + line + end if line else "" for line in lines))
+    return "".join(made)
+
+
+def _harmless(codes: str) -> list[str]:
+    given = [code.lstrip("0") or "0" for code in codes.split(";")]
+    if not _COLOUR_OF.isdisjoint(given):
+        return []
+    return [code for code in given if code in _HARMLESS]
 
 
 def tail(text: str, lines: int = 40, chars: int = 4000) -> str:

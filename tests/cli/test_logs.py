@@ -62,16 +62,42 @@ def test_the_newest_attempt_or_a_named_one_is_shown(repo):
     assert 1 == call(repo, "logs", "a", "--attempt", "3").code
 
 
-def test_into_a_pipe_go_the_very_bytes(repo):
+def test_raw_is_the_very_bytes_and_a_pipe_has_no_colours(repo):
     output = b"\x1b[31mred\x1b[0m \xff no newline"
     ledger.task(
         repo, "a", TaskState.FAILED, attempt=1, attempts=(ended(repo, 1, output),)
     )
-    done = subprocess.run(
-        [*COMMAND, "logs", "a"], cwd=repo.path, capture_output=True, check=True
+    raw, shown = (
+        subprocess.run(
+            [*COMMAND, "logs", *options, "a"],
+            cwd=repo.path,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for options in (("--raw",), ())
     )
 
-    assert output == done.stdout
+    assert output == raw
+    assert "red \ufffd no newline\n" == shown.decode()
+
+
+def test_the_end_of_a_long_output_is_shown_and_where_the_rest_is(repo):
+    output = b"".join(b"line %d\n" % n for n in range(1000))
+    attempts = (ended(repo, 1, output),)
+    ledger.task(repo, "a", TaskState.FAILED, attempt=1, attempts=attempts)
+    answer = call(repo, "logs", "a")
+
+    assert ["[800 lines left out]", "line 800"] == answer.lines[:2]
+    assert "line 999" == answer.lines[-1]
+    assert "gitagent logs --raw --attempt 1 a" in answer.err
+    assert output.decode() == call(repo, "logs", "--raw", "a").out
+
+
+def test_one_endless_line_is_cut_too(repo):
+    attempts = (ended(repo, 1, b"x" * 300_000),)
+    ledger.task(repo, "a", TaskState.FAILED, attempt=1, attempts=attempts)
+
+    assert "[200000 characters left out]" == call(repo, "logs", "a").lines[0]
 
 
 def test_an_attempt_that_printed_nothing_is_told_apart_from_no_attempt(repo):
@@ -122,7 +148,7 @@ def test_following_ends_with_the_attempt_and_misses_nothing(repo):
         rest = following.stdout.read()
         following.wait(60)
 
-    assert ("last words", 0) == (rest, following.returncode)
+    assert ("last words\n", 0) == (rest, following.returncode)
 
 
 def test_a_task_without_an_attempt_says_so(repo):
@@ -155,11 +181,31 @@ def test_every_run_of_a_submissions_checks_is_shown(repo):
     assert "queued" in none.err
     assert [
         "== tests, run 1: failed, exit 2, 1.5 s: make test",
+        f"   git show {log_of(failed)}",
         "boom",
         "== tests, run 2: passed, 1.5 s: make test",
+        f"   git show {log_of(again)}",
         "fine",
     ] == answer.lines
     assert answer.out == call(repo, "logs", "-f", made.id).out
+    assert "boom\nfine\n" == call(repo, "logs", "--raw", made.id).out
+    assert "boom" == repo.git("show", log_of(failed))
+
+
+def log_of(receipt) -> str:
+    return receipt.place.removesuffix(".json") + ".log"
+
+
+def test_runs_of_one_check_in_two_months_are_shown_together(repo):
+    ledger.receipt(
+        repo, b"boom\n", result=Result.FAILED, started="2026-10-31T23:59:59Z"
+    )
+    again = ledger.receipt(repo, b"fine\n", run=2, started="2026-11-01T00:00:01Z")
+    made = ledger.submission(repo, repo.commit({"x": "x"}, branch="work"))
+    lines = (CheckLine("tests", "flaky", 1.5, again.place),)
+    ledger.moved(repo, made, SubmissionState.LANDED, checks=lines)
+
+    assert "boom\nfine\n" == call(repo, "logs", "--raw", made.id).out
 
 
 def test_following_a_submission_ends_when_it_is_settled(repo):
@@ -178,6 +224,7 @@ def test_following_a_submission_ends_when_it_is_settled(repo):
         running = ledger.moved(repo, made, SubmissionState.CHECKING, checks=checks)
         assert following.stdout is not None
         assert "tests, run 1: passed" in following.stdout.readline()
+        assert "git show" in following.stdout.readline()
         ledger.moved(repo, running, SubmissionState.LANDED)
         rest = following.stdout.read()
         following.wait(60)
@@ -187,7 +234,7 @@ def test_following_a_submission_ends_when_it_is_settled(repo):
 
 def test_a_receipt_that_is_gone_is_passed_over(repo):
     made = ledger.submission(repo, repo.commit({"x": "x"}, branch="work"))
-    place = "refs/gitagent/receipts/2020-01:a-1.json"
+    place = f"refs/gitagent/receipts/2020-01:aa/{'b' * 38}/{'c' * 16}-1.json"
     checks = (CheckLine("tests", "passed", 1.5, place),)
     ledger.moved(repo, made, SubmissionState.LANDED, checks=checks)
 
@@ -195,7 +242,7 @@ def test_a_receipt_that_is_gone_is_passed_over(repo):
 
 
 def test_on_a_terminal_control_characters_are_made_harmless(repo):
-    output = b"\x1b[2Jred \x1b]0;title\x07line\nlast"
+    output = b"\x1b[2J\x1b[31;40mred\x1b[K\x1b[m \x1b]0;title\x07line\nlast"
     ledger.task(
         repo, "a", TaskState.FAILED, attempt=1, attempts=(ended(repo, 1, output),)
     )
@@ -208,4 +255,5 @@ def test_on_a_terminal_control_characters_are_made_harmless(repo):
     os.close(controller)
 
     assert 0 == done.returncode
-    assert b"red line\r\nlast\r\n" == shown
+    red = b"\x1b[31mred\x1b[0m"
+    assert b"\\x1b[2J" + red + b" \\x1b]0;title\\x07line\r\nlast\r\n" == shown

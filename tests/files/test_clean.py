@@ -1,3 +1,4 @@
+import re
 import unicodedata
 
 import pytest
@@ -102,3 +103,42 @@ def test_markdown_of_other_people_holds_no_link_image_or_html():
     shown = clean.markdown("![x](http://e) <img src=x> `code`\n# two")
 
     assert r"!\[x\](http://e) \<img src=x\> \`code\` # two" == shown
+
+
+@pytest.mark.parametrize(
+    ("data", "bare", "coloured"),
+    [
+        (b"a \x1b[1;31mb\x1b[0m c", "a b c", "a \x1b[1;31mb\x1b[0m c"),
+        (
+            b"\x1b[32m1\n2\x1b[m",
+            "1\n2",
+            "\x1b[32m1\x1b[0m\n\x1b[32m2\x1b[0m",
+        ),
+        (b"\x1b[8mhidden", "hidden", "hidden"),
+        (b"\x1b[30;41mblack", "black", "black"),
+        (b"\x1b[38;2;31;31;31mgrey", "grey", "grey"),
+        (b"\x1b[01;31m\x1b[Kgrep\x1b[m\x1b[K", "grep", "\x1b[1;31mgrep\x1b[0m"),
+        (b"\x1b[2Kgone", "\\x1b[2Kgone", "\\x1b[2Kgone"),
+        (b"\x1b[1Aup", "\\x1b[1Aup", "\\x1b[1Aup"),
+        (b"10%\r50%\r\n", "10%\n50%\n", "10%\n50%\n"),
+        (b"\x1b]0;title\x07", "\\x1b]0;title\\x07", "\\x1b]0;title\\x07"),
+    ],
+)
+def test_what_people_look_at_has_colours_that_hide_nothing(data, bare, coloured):
+    assert bare == clean.shown(data)
+    assert coloured == clean.shown(data, colours=True)
+
+
+@given(st.binary())
+@example(b"\x1b[31m" * 3 + b"x\n\x1b[41my")
+def test_no_line_leaves_a_colour_on(data):
+    shown = clean.shown(data, colours=True)
+
+    for line in shown.split("\n"):
+        codes = re.findall("\x1b\\[([0-9;]*)m", line)
+        assert not codes or codes[-1] == "0"
+    assert clean.shown(data) == re.sub("\x1b\\[[0-9;]*m", "", shown)
+
+
+def test_styles_without_an_end_take_no_more_than_their_room():
+    assert len(clean.shown(b"\x1b[31m\x1b[1mx\n" * 1000, colours=True)) < 40_000

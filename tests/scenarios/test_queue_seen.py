@@ -100,6 +100,11 @@ def test_after_three_flaky_landings_the_fourth_is_blocked_and_the_ledger_says_wh
         repo.raw("cat-file", "blob", each) for each in outputs
     ]
     assert all(each in page for each in outputs)
+    receipts = [run["receipt"] for run in tests["passes"][0]["runs"]]
+    assert [repo.oid(each) for each in outputs] == [
+        json.loads(repo.git("cat-file", "blob", each))["output"] for each in receipts
+    ]
+    assert "not yet\nfine\n" == gitagent(repo, "logs", "--raw", fourth).stdout
 
 
 def test_over_budget_on_the_bare_target_too_it_is_the_target_that_is_red(
