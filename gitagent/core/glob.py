@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from pathspec import GitIgnoreSpec
 
+_INSIDE = "\x01"  # a name in a folder that no glob spells out
+
 
 @lru_cache(maxsize=256)
 def _spec(globs: tuple[str, ...]) -> GitIgnoreSpec:
@@ -36,7 +38,7 @@ def barred(globs: tuple[str, ...], paths: Iterable[str]) -> tuple[str, ...]:
         for path in paths
         for low in (path.lower(),)
         if spec.match_file(low)
-        or spec.match_file(f"{low}/x")
+        or spec.match_file(f"{low}/{_INSIDE}")
         or any(_stands_at(low, prefix) for prefix in prefixes)
     )
 

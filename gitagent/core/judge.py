@@ -142,13 +142,15 @@ def failures(
 ) -> tuple[Failure, ...]:
     """Return every check that says no, not only the first.
 
-    ``flaky`` counts the newest landings in which a check was flaky, by name.
+    ``flaky`` counts the newest landings in which a check was flaky, by name. What tasks
+    accept and workers claim has no budget: ``accept-1`` is another command each time.
     """
     found = []
+    budgeted = {check.name for check in settings.check}
     for j in judged:
         if j.verdict is Verdict.FAILED:
             found.append(Failure(j, _why(j)))
-        elif j.verdict is Verdict.FLAKY:
+        elif j.verdict is Verdict.FLAKY and j.check.name in budgeted:
             count = flaky.get(j.check.name, 0)
             if count >= settings.lander.flaky_budget:
                 why = (

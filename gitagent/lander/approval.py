@@ -14,11 +14,11 @@ from gitagent.core.layout import APPROVALS
 from gitagent.core.settings import Settings
 from gitagent.errors import GitError, UserError
 from gitagent.files import record
-from gitagent.files.message import record_message
+from gitagent.files.message import record_message, trailers
 from gitagent.git import records
 from gitagent.git.codec import Sign
 from gitagent.git.identity import OWN
-from gitagent.git.objects import BLOB, EXECUTABLE, Entry, Objects
+from gitagent.git.objects import BLOB, EXECUTABLE, Commit, Entry, Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.git.signing import verify_commit
@@ -177,7 +177,10 @@ class _Judge:
     def _judged(self, submission: str, oid: str, now: float) -> _Known:
         data = records.read(self._objects, oid)
         approval = record.load_approval(data, oid)
-        author = self._objects.commit(oid).author
+        commit = self._objects.commit(oid)
+        author = commit.author
+        if not self._is_nothing_else(commit):
+            return _Known("its commit is that of something else", None)
         if approval.submission != submission:
             return _Known(f"it was made for {approval.submission}", None)
         if approval.by != author.ident:
@@ -189,3 +192,13 @@ class _Judge:
         why = verify_commit(self._repo, oid, signers, author.email)
         lasts = None if b"valid-" not in signers else now + AGAIN_S
         return _Known(why or approval, lasts)
+
+    def _is_nothing_else(self, commit: Commit) -> bool:
+        """Whether whoever signed a commit knew it for an approval.
+
+        People sign what they commit to a branch too, and a file of such a name can be
+        brought into a branch by others.
+        """
+        names = [entry.name for entry in self._objects.tree(commit.tree)]
+        kind = dict(trailers(commit.message)).get("Gitagent-Record")
+        return names == [record.NAME] and kind == "approval"

@@ -47,3 +47,8 @@ def test_a_link_cannot_take_the_place_of_a_forbidden_folder(glob, path):
 
 def test_without_globs_nothing_is_barred():
     assert () == barred((), ("a", ".claude"))
+
+
+def test_what_a_barred_glob_does_not_name_is_free_whatever_its_letters():
+    assert () == barred(("x",), ("a.txt", "src/b.txt"))
+    assert ("x", "sub/x") == barred(("x",), ("x", "sub/x"))

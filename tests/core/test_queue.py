@@ -339,6 +339,29 @@ def test_a_restart_in_mid_check_runs_only_what_has_no_receipt():
     assert running(world) == {("unit", 1)}
 
 
+def test_flakes_of_what_other_tasks_accept_use_up_no_budget():
+    world = World()
+    world.settings = replace(world.settings, lander=Lander(flaky_budget=1))
+    world.add_task("t", accept=("./accept",))
+    world.settle()
+    world.end("t", Outcome.OK, tip="w")
+    world.settle()
+    other = replace(
+        by_tip(world, "w"),
+        id="s-other",
+        tip="other",
+        state=SubmissionState.LANDED,
+        checks=(CheckLine("accept-1", "flaky"),),
+    )
+    world.submissions[other.id] = other
+    for name in ("lint", "unit", "tests"):
+        finish(world, name, Result.PASSED)
+    finish(world, "accept-1", Result.FAILED)
+    finish(world, "accept-1", Result.PASSED)
+
+    assert by_tip(world, "w").state is SubmissionState.LANDED
+
+
 def test_accept_commands_and_claimed_commands_run_on_the_merged_tree():
     world = World()
     world.add_task("t", accept=("./accept",))

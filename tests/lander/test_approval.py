@@ -12,6 +12,7 @@ from gitagent.core.settings import Settings, Trust
 from gitagent.core.submission import Submission
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record
+from gitagent.files.message import record_message
 from gitagent.git.objects import BLOB, Entry, Objects
 from gitagent.git.records import history
 from gitagent.git.repository import Repository, discover
@@ -110,13 +111,23 @@ class Case:
             signer(key.path) if key else None,
         )
 
-    def forge(self, made: Approval, who: Person, key: Key | None = None) -> str:
+    def forge(
+        self,
+        made: Approval,
+        who: Person,
+        key: Key | None = None,
+        *,
+        kind: str = "approval",
+        beside: tuple[str, ...] = (),
+    ) -> str:
         """Put an approval under its ref without the command."""
         objects = self.bench.objects
         blob = objects.write_blob(record.dump_approval(made))
-        tree = objects.write_tree([Entry(record.NAME, BLOB, blob)])
+        names = (record.NAME, *beside)
+        tree = objects.write_tree([Entry(name, BLOB, blob) for name in names])
         sign = signer(key.path) if key else None
-        oid = objects.write_commit(tree, (), "Approved", who, who, sign)
+        message = record_message("Approved", kind)
+        oid = objects.write_commit(tree, (), message, who, who, sign)
         self.bench.repo.git("update-ref", approval.ref_of(made.submission), oid)
         return oid
 
@@ -191,6 +202,20 @@ def test_a_forged_name_is_refused(case):
     assert ([], []) == (by_key[0], by_text[0])
     assert "no key that may sign for boss@example.org" in by_key[1]
     assert "the commit is by A Worker" in by_text[1]
+
+
+def test_what_somebody_signed_for_another_reason_is_no_approval(case):
+    """A branch can hold a file of that name, and its next commit be signed."""
+    made = case.made(by=BOSS.ident)
+    case.forge(made, BOSS, case.boss, beside=("README.md",))
+    of_a_branch = case.read(SIGNED)
+    case.forge(made, BOSS, case.boss, kind="submission")
+    of_a_record = case.read(SIGNED)
+    case.forge(made, BOSS, case.boss)
+
+    assert ([], []) == (of_a_branch[0], of_a_record[0])
+    assert "something else" in of_a_branch[1]
+    assert [case.submission.id] == case.read(SIGNED)[0]
 
 
 def test_a_key_that_is_not_in_the_file_is_refused(case, tmp_path):

@@ -157,6 +157,28 @@ def test_what_unfolds_without_end_is_found_before_git_unfolds_it(
     assert "" == candidate.commit
 
 
+@pytest.mark.parametrize("path", [".agent", ".agent/tasks", ".agent/memory"])
+def test_what_stands_where_records_are_kept_is_a_fault(made: Bench, path: str):
+    made.repo.add_task("open", "true")
+    files = {".agent/config.toml": None, ".agent/tasks/open.md": None}
+    tip = made.repo.commit_at(
+        "refs/heads/work", {**files, f"{path}@": "x"}, parents=(made.target,)
+    )
+    found = made.prepare(made.submit(tip))
+
+    assert "has to be a folder" in found.fault
+    assert found.final
+
+
+def test_settings_that_are_a_link_are_a_fault(made: Bench):
+    text = "lander.allow_unchecked = true"
+    tip = made.repo.commit_at(
+        "refs/heads/work", {".agent/config.toml@": text}, parents=(made.target,)
+    )
+
+    assert "has to be a regular file" in made.prepare(made.submit(tip)).fault
+
+
 def test_a_path_that_no_checkout_can_hold_is_a_fault(made: Bench):
     objects = made.objects
     blob = objects.write_blob(b"x")
