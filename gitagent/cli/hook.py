@@ -7,7 +7,6 @@ import click
 
 from gitagent.cli import say
 from gitagent.cli.here import Here
-from gitagent.daemon.entry import poke
 from gitagent.errors import GitagentError, UserError
 from gitagent.git import packet
 from gitagent.host.pipe import broken
@@ -91,5 +90,7 @@ def _guard(here: Here, name: str) -> None:
 
 def _poke(here: Here, *, told: bool) -> None:
     """Wake the daemon; without one, say so to a pusher who waits for something."""
+    from gitagent.daemon.entry import poke  # noqa: PLC0415 - a guard has no time for it
+
     if not poke(here.repository) and told:
         say.note("no daemon runs there now; it waits for one")

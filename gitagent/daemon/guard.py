@@ -8,11 +8,12 @@ gets past a hook is found by the audit.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gitagent.core.layout import HEADS
-from gitagent.core.settings import Guard, Settings
+from gitagent.core.layout import CONFIG, HEADS
+from gitagent.core.settings import Guard
 from gitagent.daemon import hooks
 from gitagent.daemon.target import SettingsInForce, find_target
 from gitagent.errors import GitError
+from gitagent.files.settings import peek_guard
 from gitagent.git.objects import Objects
 from gitagent.git.packet import PushedRef
 from gitagent.git.repository import Repository
@@ -38,15 +39,15 @@ def pushed(
     names = [name for name in _QUARANTINE if name in environment]
     apart = tuple((name, environment[name]) for name in names)
     there = replace(repo, git=replace(repo.git, more=apart))
-    settings = _offended(there, moves)
-    if settings is None:
+    offended = _offended(there, moves)
+    if offended is None:
         return Answer()
-    name = settings.target
+    name, guard = offended
     way = f"refs/for/{name}"
     if hooks.refs_for_problem(repo) is not None:
         way = f"{HEADS}land/<name>"
     mend = f"git push <remote> HEAD:{way}"
-    if settings.lander.guard is Guard.REFUSE:
+    if guard is Guard.REFUSE:
         no = f"{name} is moved by the lander alone here, and none of this push is taken"
         return Answer(refused=True, lines=(no, f"hand it over instead: {mend}"))
     said = f"this moves {name} past the lander, and its checks are not run"
@@ -55,30 +56,38 @@ def pushed(
 
 def moved(repo: Repository, moves: tuple[PushedRef, ...]) -> Answer:
     """Answer a commit, a merge, a reset made here."""
-    settings = _offended(repo, moves)
-    if settings is None:
+    offended = _offended(repo, moves)
+    if offended is None:
         return Answer()
-    name = settings.target
+    name, guard = offended
     mend = "git switch -c BRANCH, commit there, and: gitagent submit"
-    if settings.lander.guard is Guard.REFUSE:
+    if guard is Guard.REFUSE:
         no = f"{name} is moved by the lander alone here"
         return Answer(refused=True, lines=(no, f"work on a branch instead: {mend}"))
     said = f"this moves {name} past the lander, and its checks are not run"
     return Answer(lines=(said, f"work on a branch the next time: {mend}"))
 
 
-def _offended(repo: Repository, moves: tuple[PushedRef, ...]) -> Settings | None:
-    """Return the target's settings if they have a guard that the moves offend."""
+def _offended(
+    repo: Repository, moves: tuple[PushedRef, ...]
+) -> tuple[str, Guard] | None:
+    """Return the target's short name and its guard, if the moves offend one."""
     with repo.objects(fast=True) as objects:
         refs = objects.refs(HEADS)
         target = find_target(objects, refs)
-        if target is None:
+        if target is None or _harmless(objects, target, refs, moves):
             return None
-        settings, _, _ = SettingsInForce().at(objects, refs[target])
-        if settings is None or settings.lander.guard is Guard.OFF:
-            return None
-        harmless = _harmless(objects, target, refs, moves)
-        return None if harmless else settings
+        guard = _guard(objects, refs[target])
+        return None if guard is Guard.OFF else (target.removeprefix(HEADS), guard)
+
+
+def _guard(objects: Objects, commit: str) -> Guard:
+    entry = objects.path(commit, CONFIG)
+    guard = peek_guard(objects.blob(entry.oid)) if entry is not None else None
+    if guard is not None:
+        return guard
+    settings, _, _ = SettingsInForce().at(objects, commit)
+    return settings.lander.guard if settings is not None else Guard.OFF
 
 
 def _harmless(

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from gitagent.core.layout import CONFIG
-from gitagent.core.settings import Settings
+from gitagent.core.settings import Guard, Settings
 from gitagent.errors import ConfigError
 from gitagent.files import clean, schema
 from gitagent.files.duration import seconds
@@ -24,7 +24,7 @@ from gitagent.files.text import Malformed, decode
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["parse", "peek_target", "seconds"]
+__all__ = ["parse", "peek_guard", "peek_target", "seconds"]
 
 _MISSING = "is missing"
 _TARGET = re.compile(r"""^\s*target\s*=\s*(["'])(.+?)\1""", re.MULTILINE)
@@ -78,6 +78,15 @@ def peek_target(data: bytes) -> str:
         written = _TARGET.search(top)
         target = written[2] if written else None
     return target if isinstance(target, str) and target else Settings().target
+
+
+def peek_guard(data: bytes) -> Guard | None:
+    """Return ``lander.guard`` of a file; None: it takes the whole reader to tell."""
+    try:
+        lander = tomllib.loads(data.decode("utf-8-sig")).get("lander", {})
+        return Guard(lander.get("guard", Settings().lander.guard))
+    except (ValueError, RecursionError, AttributeError):
+        return None
 
 
 @cache

@@ -16,7 +16,7 @@ from gitagent.core.settings import (
 )
 from gitagent.errors import ConfigError
 from gitagent.files.duration import LIMIT, duration
-from gitagent.files.settings import parse, peek_target, seconds
+from gitagent.files.settings import parse, peek_guard, peek_target, seconds
 
 # Every setting with its default.
 CONTRACT = """
@@ -276,3 +276,19 @@ def toml(value):
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
     return str(value).lower() if isinstance(value, float) else json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "guard"),
+    [
+        ("", Guard.WARN),
+        ('[lander]\nguard = "refuse"\n', Guard.REFUSE),
+        ('\ufeff[lander]\nguard = "off"\nunknown = 1\n', Guard.OFF),
+        ('[lander]\nguard = "maybe"\n', None),
+        ("[lander]\nguard = 1\n", None),
+        ("lander = 1\n", None),
+        ("[lander\n", None),
+    ],
+)
+def test_the_guard_is_peeked_or_left_to_the_whole_reader(text, guard):
+    assert guard == peek_guard(text.encode())
