@@ -13,6 +13,9 @@ from gitagent.daemon import queueing
 def command(here: Here) -> None:
     """Let the queue go on after `pause` or `drain`.
 
+    Where `lander.guard` refuses direct moves of the target, this accepts those that
+    happened until now.
+
     \b
     Example:
       gitagent resume

@@ -7,6 +7,7 @@ run at all as it is written or on this machine.
 from dataclasses import dataclass
 
 from gitagent.core.agent import AVAILABLE, SHELL, Agent
+from gitagent.core.pause import moved
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.task import TaskFile, TaskState
 
@@ -54,8 +55,8 @@ def admit(task: TaskFile, snapshot: Snapshot, busy: int) -> Ready | Wait | Never
     never = _never(task, agent, snapshot)
     if agent is None or never:
         return Never(never)
-    if snapshot.machine.full:
-        return Wait(snapshot.machine.full)
+    if stopped := snapshot.machine.full or moved(snapshot):
+        return Wait(stopped)
     if busy >= settings.worker.parallel:
         most = settings.worker.parallel
         return Wait(

@@ -3,6 +3,7 @@
 Newest commit of ``refs/gitagent/queue``; without one the queue runs.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -24,6 +25,7 @@ class Switch:
     since: str = ""  # UTC with microseconds; what was created later waits
     by: str = ""  # "Name <email>"
     why: str = ""
+    accepted: tuple[str, ...] = ()  # commits past the lander that a person let be
     oid: str = field(default="", compare=False)  # record commit this was read from
 
 
@@ -42,3 +44,18 @@ def stopped(switch: Switch) -> str:
             return f"{who} drains the queue{why}; `gitagent resume` lets it go on."
         case _:
             return ""
+
+
+def frozen(direct: Iterable[str], switch: Switch) -> str | None:
+    """Return why nothing goes on while the target holds what nobody accepted.
+
+    ``direct`` are its commits that came past the lander, newest first.
+    """
+    unknown = [each for each in direct if each not in switch.accepted]
+    if not unknown:
+        return None
+    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    return (
+        f"{unknown[0][:12]}{more} came to the target past the lander: put the target "
+        "back, or accept it with `gitagent resume`."
+    )

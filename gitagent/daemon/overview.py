@@ -21,7 +21,7 @@ from gitagent.core.layout import (
     TASKS,
 )
 from gitagent.core.submission import Submission
-from gitagent.core.switch import RED_TARGET, stopped
+from gitagent.core.switch import RED_TARGET, frozen, stopped
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import lineup, remembered
 from gitagent.daemon.committed import unreadable
@@ -94,7 +94,8 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             objects, shown, SUBMISSIONS, record.load_submission
         )
         files, bad_files = _files(objects, commit, tasks)
-        paused, remote = remembered.paused(repo, objects, target, commit)
+        paused, remote, refuse = remembered.paused(repo, objects, target, commit)
+        direct = remembered.direct(repo, objects, commit, submissions)
         known = submissions.values()
         return Overview(
             pid=there.pid if there else None,
@@ -102,10 +103,10 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             target=target,
             commit=commit,
             moved=stamp(datetime.fromtimestamp(objects.commit(commit).time, UTC)),
-            paused=_stopped(objects, known) or paused,
+            paused=_stopped(objects, known, direct if refuse else ()) or paused,
             findings=findings(
                 repo,
-                remembered.direct(repo, objects, commit, submissions),
+                direct,
                 remembered.rewound(repo, commit, known),
             ),
             push=lag(repo, objects, remote, commit, known) if remote else None,
@@ -119,9 +120,12 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
         )
 
 
-def _stopped(objects: Objects, known: Iterable[Submission]) -> str | None:
+def _stopped(
+    objects: Objects, known: Iterable[Submission], refused: tuple[str, ...]
+) -> str | None:
     """Return why nothing lands although the settings let it; None: it does."""
-    if said := stopped(switch.read(objects, objects.refs(QUEUE))):
+    turned = switch.read(objects, objects.refs(QUEUE))
+    if said := stopped(turned) or frozen(refused, turned):
         return said
     reasons = (each.reason or "" for each in known if not each.settled)
     return next((text for text in reasons if text.startswith(RED_TARGET)), None)

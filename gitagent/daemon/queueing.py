@@ -6,11 +6,13 @@ All of it is a record, so it holds over a restart, and works without a daemon.
 from dataclasses import replace
 from typing import Final
 
+from gitagent.core.layout import QUEUE
 from gitagent.core.submission import Submission, in_order
 from gitagent.core.switch import Position, Switch
 from gitagent.daemon import tasks
 from gitagent.daemon.entry import SUBMISSION, poke
-from gitagent.daemon.overview import open_submissions
+from gitagent.daemon.findings import DIRECT
+from gitagent.daemon.overview import open_submissions, overview
 from gitagent.errors import LostRace, UserError
 from gitagent.git.identity import author
 from gitagent.git.objects import Objects
@@ -19,6 +21,7 @@ from gitagent.host import clock
 from gitagent.lander import submit, switch
 
 _TRIES: Final = 10
+_ACCEPTED: Final = 100  # that are kept; whoever makes more of them does not guard
 _SAID: Final = {
     Position.RUNNING: "resumed",
     Position.PAUSED: "paused",
@@ -29,16 +32,21 @@ _SAID: Final = {
 def turn(repo: Repository, position: Position, why: str = "") -> bool:
     """Put the queue's switch; return whether that changed anything.
 
+    To let it run is to accept what came to the target past the lander until now.
+
     Raises:
         LostRace: others turn it all the time.
     """
     who = author(repo).ident
+    direct = _direct(repo) if position is Position.RUNNING else ()
     with repo.objects(fast=True) as objects:
         for _ in range(_TRIES):
-            old = switch.read(objects, objects.refs("refs/gitagent/queue"))
-            if old.position is position and (not why or old.why == why):
+            old = switch.read(objects, objects.refs(QUEUE))
+            accepted = tuple(dict.fromkeys((*old.accepted, *direct)))[-_ACCEPTED:]
+            same = old.position is position and (not why or old.why == why)
+            if same and accepted == old.accepted:
                 return False
-            new = Switch(position, clock.stamp_us(), who, why)
+            new = Switch(position, clock.stamp_us(), who, why, accepted)
             try:
                 switch.write(repo, old, new, f"{_SAID[position]} by {who}")
             except LostRace:
@@ -46,6 +54,11 @@ def turn(repo: Repository, position: Position, why: str = "") -> bool:
             poke(repo)
             return True
     raise LostRace("the queue's switch is turned all the time; try again")
+
+
+def _direct(repo: Repository) -> tuple[str, ...]:
+    found = overview(repo).findings
+    return tuple(each.commit for each in found if each.kind == DIRECT)
 
 
 def promote(repo: Repository, name: str) -> Submission:

@@ -51,10 +51,11 @@ def target(
 
 def paused(
     repo: Repository, objects: Objects, ref: str, commit: str
-) -> tuple[str | None, str]:
+) -> tuple[str | None, str, bool]:
     """Return what the settings of the target's commit say about ways in and out.
 
-    That is why nothing can land, or None, and the remote that is pushed to, or "".
+    That is why nothing can land, or None; the remote that is pushed to, or ""; and
+    whether direct moves of the target are refused.
     """
     entry = objects.path(commit, CONFIG)
     blob = entry.oid if entry else ""
@@ -64,6 +65,7 @@ def paused(
         return (
             text if isinstance(text, str) else None,
             remote if isinstance(remote, str) else "",
+            known.get("refuse") is True,
         )
     # Loading the reader of settings takes longer than all the rest of a command.
     from gitagent.core.pause import pause  # noqa: PLC0415
@@ -74,9 +76,11 @@ def paused(
     there = Target(ref, commit, config=config, problem=problem)
     text = pause(Snapshot(target=there, settings=settings))
     remote = settings.lander.push if settings is not None else ""
+    refuse = settings is not None and settings.lander.guard == "refuse"
     if blob:
-        _remember(repo, "settings", {"blob": blob, "paused": text, "push": remote})
-    return text, remote
+        facts = {"blob": blob, "paused": text, "push": remote, "refuse": refuse}
+        _remember(repo, "settings", facts)
+    return text, remote, refuse
 
 
 def direct(

@@ -89,3 +89,15 @@ def test_promoting_what_is_not_there_is_one_line(repo, name):
 
     assert 1 == answer.code
     assert 1 == len(answer.err.splitlines())
+
+
+def test_resume_accepts_what_came_past_the_lander_where_that_is_refused(repo):
+    refuse = repo.read(".agent/config.toml").replace('"warn"', '"refuse"')
+    moved = repo.commit({".agent/config.toml": refuse}, "By hand")
+    before = json.loads(call(repo, "status", "--json").out)["target"]
+    call(repo, "resume")
+    after = json.loads(call(repo, "status", "--json").out)["target"]
+
+    assert moved[:12] in before["paused"]
+    assert after["paused"] is None
+    assert [moved] == after["direct"]

@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import pytest
+
 from gitagent.core import action as act
 from gitagent.core.approval import Approval, Content
 from gitagent.core.decide import decide
 from gitagent.core.receipt import Result
-from gitagent.core.settings import Lander, Settings
+from gitagent.core.settings import Guard, Lander, Settings
 from gitagent.core.submission import CheckLine, Push, Submission, SubmissionState
-from gitagent.core.task import Outcome
+from gitagent.core.switch import Switch
+from gitagent.core.task import Outcome, TaskState
 from tests.core.world import CHECKS, World
 
 
@@ -311,6 +314,28 @@ def test_what_waits_for_an_approval_lets_the_others_pass():
 
     assert by_tip(world, "a").state is SubmissionState.HELD
     assert by_tip(world, "b").state is SubmissionState.LANDED
+
+
+@pytest.mark.parametrize("guard", [Guard.REFUSE, Guard.WARN])
+def test_a_refused_direct_move_freezes_all_until_a_person_accepts_it(guard: Guard):
+    lander = Lander(guard=guard, flaky_budget=99)
+    world = submitted(settings=Settings(check=CHECKS, lander=lander))
+    world.direct = ("d" * 40,)
+    world.offers["refs/heads/land/a"] = "a"
+    world.add_task("t")
+    world.pass_all()
+    frozen = by_tip(world, "a"), world.records["t"].state
+    world.switch = Switch(accepted=world.direct)
+    world.pass_all()
+
+    if guard is Guard.REFUSE:
+        assert SubmissionState.QUEUED is frozen[0].state
+        assert "dddddddddddd came to the target past" in (frozen[0].reason or "")
+        assert TaskState.WAITING is frozen[1]
+    else:
+        assert SubmissionState.LANDED is frozen[0].state
+    assert SubmissionState.LANDED is by_tip(world, "a").state
+    assert TaskState.RUNNING is world.records["t"].state
 
 
 def test_one_tip_on_two_branches_is_one_submission():

@@ -66,6 +66,7 @@ class World:
     sandbox: str | None = None
     cores: int = 2
     switch: Switch = RUNNING
+    direct: tuple[str, ...] = ()
     red_target: set[str] = field(default_factory=set)  # products that are red alone
     needs_approval: set[str] = field(default_factory=set)  # tips
     approvals: dict[str, Approval] = field(default_factory=dict)
@@ -90,7 +91,9 @@ class World:
 
     def snapshot(self) -> Snapshot:
         return Snapshot(
-            target=Target("refs/heads/main", self.target, "tree", "config"),
+            target=Target(
+                "refs/heads/main", self.target, "tree", "config", direct=self.direct
+            ),
             settings=self.settings,
             tasks=dict(self.tasks),
             finished=frozenset(self.finished),
