@@ -20,6 +20,8 @@ from gitagent.host.talker import Talker
 
 _LOCK_MS = 100  # for a lock of somebody else; whoever has longer tries without us
 
+_TURN_S = 0.05  # for another thread's update, which takes one or two milliseconds
+
 # It keeps what it read of the configuration, and each commit that it was given.
 _AGE_S = 60.0
 _UPDATES = 500
@@ -56,7 +58,7 @@ class Session:
         Raises:
             GitError: it ended in the middle; some may have been made.
         """
-        if not self._busy.acquire(blocking=False):
+        if not self._busy.acquire(timeout=_TURN_S):
             return False
         try:
             return self._update(commands)
