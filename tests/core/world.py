@@ -22,7 +22,7 @@ from gitagent.core.snapshot import (
     Target,
 )
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.core.switch import RUNNING, Switch
+from gitagent.core.switch import RUNNING, Position, Switch
 from gitagent.core.task import SETTLED, TRANSITIONS, Outcome, TaskFile, TaskRecord
 
 CHECKS = (
@@ -58,16 +58,24 @@ class World:
     stops: dict[str, Outcome] = field(default_factory=dict)
     ended: dict[str, AttemptEnd] = field(default_factory=dict)
     runs: dict[tuple[str, int], act.StartRun] = field(default_factory=dict)
+    slow: bool = False  # what is merged or stopped takes time
+    merging: act.Prepare | None = None
+    halting: set[tuple[str, int]] = field(default_factory=set)
+    history: list[tuple[act.StartRun, Result]] = field(default_factory=list)
     candidates: dict[Key, Candidate] = field(default_factory=dict)
     waits: dict[str, float] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
-    conflicting: set[str] = field(default_factory=set)
+    conflicting: set[str] = field(default_factory=set)  # tips, with everything
+    clashes: set[frozenset[str]] = field(default_factory=set)  # tips, with each other
+    bad: set[str] = field(default_factory=set)  # tips that the checks fail on
+    bad_together: set[frozenset[str]] = field(default_factory=set)  # tips
+    repairs: dict[str, str] = field(default_factory=dict)  # tip: bad one that it mends
+    brings: dict[str, Settings] = field(default_factory=dict)  # tip: new settings
     in_the_way: bool = False
     sandbox: str | None = None
     cores: int = 2
     switch: Switch = RUNNING
     direct: tuple[str, ...] = ()
-    red_target: set[str] = field(default_factory=set)  # products that are red alone
     needs_approval: set[str] = field(default_factory=set)  # tips
     approvals: dict[str, Approval] = field(default_factory=dict)
     below: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by tip: tips
@@ -114,7 +122,9 @@ class World:
                 stopping=frozenset(self.stops),
                 ended=tuple(self.ended.values()),
                 runs=frozenset(self.runs),
+                halting=frozenset(self.halting),
                 candidates=dict(self.candidates),
+                preparing=self.merging is not None,
                 waits=dict(self.waits),
                 held=dict(self.held),
             ),
@@ -158,15 +168,20 @@ class World:
                 self.submissions.setdefault(submission.id, submission)
             case act.WriteSubmission(old, new, _):
                 return self.write_submission(old, new)
-            case act.Prepare(base, lines):
-                for line in lines:
-                    self.prepare(base, line)
+            case act.Prepare():
+                assert self.merging is None
+                self.merging = action
+                if not self.slow:
+                    self.merged()
             case act.StartRun():
                 assert (action.key, action.run) not in self.runs
+                assert action.run <= 2, "a third run"
                 self.runs[action.key, action.run] = action
             case act.StopRuns(runs):
-                for key in runs:
-                    del self.runs[key]
+                assert runs <= self.runs.keys() - self.halting
+                self.halting |= runs
+                if not self.slow:
+                    self.stopped()
             case act.Land(steps):
                 return self.land(steps)
             case act.Look(submission):
@@ -206,9 +221,22 @@ class World:
         self.submissions[new.id] = new
         return True
 
+    def merged(self) -> None:
+        """Let the candidates that are being made be there."""
+        work, self.merging = self.merging, None
+        assert work is not None
+        if work.base == self.target:
+            for line in work.lines:
+                self.prepare(work.base, line)
+
+    def stopped(self) -> None:
+        """Let the runs that were told to stop be gone, without a receipt."""
+        for key in self.halting:
+            self.runs.pop(key, None)
+        self.halting.clear()
+
     def prepare(self, base: str, line: tuple[Submission, ...]) -> None:
-        """Merge a line; a tip that conflicts does so with everything."""
-        assert base == self.target
+        """Merge a line onto the target."""
         self.candidates[base, ()] = Candidate(base, (), product=self.product)
         tips: tuple[str, ...] = ()
         for each in line:
@@ -216,14 +244,32 @@ class World:
             step = Candidate(base, tips, each.id)
             if each.tip in self.landed_tips or each.tip in tips[:-1]:
                 step = replace(step, contained=True)
-            elif each.tip in self.conflicting:
-                step = replace(step, conflicts=("same.py",))
+            elif self.conflict(each.tip, tips[:-1]):
+                final = self.conflict(each.tip, ())
+                step = replace(step, conflicts=("same.py",), final=final)
             else:
-                product = "+".join((self.product, *tips))
-                step = replace(step, product=product, changes=self.changes(each.tip))
+                step = replace(
+                    step,
+                    product="+".join((self.product, *tips)),
+                    changes=self.changes(each.tip),
+                    settings=self.brings.get(each.tip),
+                )
             self.candidates[step.key] = step
             if not step.product:
                 return
+
+    def conflict(self, tip: str, below: tuple[str, ...]) -> bool:
+        """Whether a tip conflicts with the target with the tips ``below`` on it."""
+        others = self.landed_tips.union(below)
+        clash = any(tip in pair and pair - {tip} <= others for pair in self.clashes)
+        return tip in self.conflicting or clash
+
+    def is_red(self, tips: tuple[str, ...] = ()) -> bool:
+        """Whether the checks fail on the target with these tips merged onto it."""
+        there = self.landed_tips.union(tips)
+        mended = {bad for tip, bad in self.repairs.items() if tip in there}
+        pairs = any(pair <= there for pair in self.bad_together)
+        return bool(self.bad & there - mended) or pairs
 
     def changes(self, tip: str) -> tuple[PathChange, ...]:
         path = ".agent/agents/x.md" if tip in self.needs_approval else f"{tip}.py"
@@ -231,6 +277,8 @@ class World:
 
     def land(self, steps: tuple[act.LandStep, ...]) -> bool:
         first, last = steps[0].candidate, steps[-1].candidate
+        batch = self.settings.lander.mode is LanderMode.BATCH
+        assert self.switch.position is not Position.PAUSED
         if first.base != self.target:
             self.candidates.clear()
             return False
@@ -248,16 +296,20 @@ class World:
             return True
         for step in steps:
             self.must_be_green(step.checked)
-            assert step.candidate.tip not in self.needs_approval or self.approvals
+            approved = step.submission.id in self.approvals
+            assert approved or step.candidate.tip not in self.needs_approval
             self.landed_tips.add(step.candidate.tip)
             self.landings.append((step.submission.id, step.checked))
             if step.submission.ends is not None:
                 self.tasks.pop(step.submission.ends, None)
                 self.finished.add(step.submission.ends)
-        if self.settings.lander.mode is LanderMode.BATCH:
+        if batch:
             assert {step.checked for step in steps} == {last.product}
         else:
             assert all(step.checked == step.candidate.product for step in steps)
+        for step in steps:
+            brought = self.brings.get(step.candidate.tip)
+            self.settings = brought or self.settings
         self.move_target(last.product, landed=last.tips)
         return True
 
@@ -319,6 +371,8 @@ class World:
     def end_run(self, key: tuple[str, int], result: Result) -> None:
         """Let a check run end with a receipt."""
         run = self.runs.pop(key)
+        self.halting.discard(key)
+        self.history.append((run, result))
         receipt = self.receipt(run, result, run.candidate.product)
         self.receipts[run.key] = (*self.receipts.get(run.key, ()), receipt)
 
@@ -340,6 +394,23 @@ class World:
             place=f"refs/gitagent/receipts/2026-11:{run.key}-{run.run}",
         )
 
+    def true_result(self, run: act.StartRun) -> Result:
+        """Return how a run ends that is no flake."""
+        # The target's tips when it began are part of the product's name.
+        there = set(run.candidate.product.split("+"))
+        mended = {bad for tip, bad in self.repairs.items() if tip in there}
+        pairs = any(pair <= there for pair in self.bad_together)
+        red = self.bad & there - mended or pairs
+        return Result.FAILED if red else Result.PASSED
+
+    def run_all(self) -> None:
+        """Let every run end as it truly does until none is left."""
+        self.settle()
+        while self.runs:
+            for key in list(self.runs):
+                self.end_run(key, self.true_result(self.runs[key]))
+            self.settle()
+
     def pass_all(self) -> None:
         """Let every run pass until none is left."""
         self.settle()
@@ -355,11 +426,13 @@ class World:
             self.stops,
             self.ended,
             self.runs,
+            self.halting,
             self.candidates,
             self.waits,
             self.held,
         ):
             book.clear()
+        self.merging = None
 
     def add_task(self, task_id: str, blob: str = "b1", **fields: object) -> TaskFile:
         task = TaskFile(
