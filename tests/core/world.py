@@ -79,6 +79,7 @@ class World:
     needs_approval: set[str] = field(default_factory=set)  # tips
     approvals: dict[str, Approval] = field(default_factory=dict)
     below: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by tip: tips
+    written: int = 0  # records of submissions
     log: list[act.Action] = field(default_factory=list)
     landings: list[tuple[str, str]] = field(default_factory=list)  # (id, product)
 
@@ -165,7 +166,8 @@ class World:
                 self.attempts[record.id] = record
                 self.end(record.id, Outcome.INTERRUPTED)
             case act.Submit(submission):
-                self.submissions.setdefault(submission.id, submission)
+                if submission.id not in self.submissions:
+                    self.keep(submission)
             case act.WriteSubmission(old, new, _):
                 return self.write_submission(old, new)
             case act.Prepare():
@@ -213,13 +215,19 @@ class World:
 
     def write_submission(self, old: Submission, new: Submission) -> bool:
         current = self.submissions[new.id]
-        if current != old:
+        if current.oid != old.oid:
             return False
         assert not old.settled or old.state is new.state, "a settled one changed"
         if new.state is SubmissionState.LANDED:
             assert new.tip in self.landed_tips, "landed, but not on the target"
-        self.submissions[new.id] = new
+        self.keep(new)
         return True
+
+    def keep(self, submission: Submission) -> None:
+        """Write a record."""
+        self.written += 1
+        oid = f"r{self.written}"
+        self.submissions[submission.id] = replace(submission, oid=oid)
 
     def merged(self) -> None:
         """Let the candidates that are being made be there."""
@@ -286,9 +294,9 @@ class World:
             assert step.candidate.tips == last.tips[: k + 1]
             old = self.submissions[step.submission.id]
             assert not old.settled
-            self.submissions[old.id] = replace(
-                step.submission, commit=f"c-{step.candidate.tip}"
-            )
+            if old.oid != step.submission.oid:
+                return False
+            self.keep(replace(step.submission, commit=f"c-{step.candidate.tip}"))
         if self.in_the_way:
             for step in steps:
                 self.held[step.submission.id] = "Your edits are in the way: same.py."
