@@ -216,7 +216,8 @@ def test_past_its_timeout_it_is_a_failed_try_and_the_whole_tree_is_dead(
 ):
     pipe(outside, "never")
     script = (
-        f"exec 3>> {outside}/held; echo x >> {outside}/tries; trap '' TERM;"
+        f"[ -e n.txt ] || exit 0; exec 3>> {outside}/held;"
+        f"echo x >> {outside}/tries; trap '' TERM;"
         f"(setsid sleep 1000 &); echo said before; read x < {outside}/never"
     )
     made = step({"name": "tests", "run": script, "timeout": 1})
@@ -234,7 +235,7 @@ def test_past_its_timeout_it_is_a_failed_try_and_the_whole_tree_is_dead(
 @pytest.mark.slow
 def test_a_flood_of_bytes_that_are_no_text_is_kept_up_to_a_limit(step: Step):
     flood = "head -c 50000000 /dev/urandom; printf '\\377\\n\\033[2Jthe end\\n'"
-    made = step(f"{flood}; exit 1")
+    made = step(f"[ -e n.txt ] || exit 0; {flood}; exit 1")
     tip = made.push("1", {"n.txt": "n\n"})
     made.rest()
 
@@ -249,7 +250,7 @@ def test_a_flood_of_bytes_that_are_no_text_is_kept_up_to_a_limit(step: Step):
 
 
 def test_a_check_that_cannot_be_run_is_no_pass_and_says_so(step: Step):
-    made = step("no-such-command-anywhere --now")
+    made = step("[ ! -e n.txt ] || no-such-command-anywhere --now")
     tip = made.push("a", {"n.txt": "n\n"})
     made.rest()
 

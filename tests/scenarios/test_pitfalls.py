@@ -543,7 +543,8 @@ def test_a_direct_commit_that_breaks_the_checks_is_told_and_blames_nobody_else(
     tip = made.push("a", {"n.txt": "n\n"})
     made.rest()
 
-    assert SubmissionState.REJECTED is made.of(tip).state
+    assert SubmissionState.QUEUED is made.of(tip).state
+    assert "target is red" in made.of(tip).reason
     assert [direct] == status(made.repo)["target"]["direct"]
 
 
