@@ -101,8 +101,8 @@ def _needed(
 ) -> tuple[Needed, ...]:
     """Return what a person has to approve, one entry a path."""
     why: dict[str, list[str]] = {}
-    for path in barred(_protected(settings), _paths(product)):
-        why.setdefault(path, []).append("protected")
+    for change in protected(settings, product):
+        why.setdefault(change.path, []).append("protected")
     for path, sign in signs:
         why.setdefault(path, []).append(sign)
     return tuple(
@@ -110,6 +110,15 @@ def _needed(
         for c in product
         if c.path in why
     )
+
+
+def protected(
+    settings: Settings, changes: Iterable[PathChange]
+) -> tuple[PathChange, ...]:
+    """Return those of the changes that need an approval by their path alone."""
+    changes = tuple(changes)
+    paths = frozenset(barred(_protected(settings), _paths(changes)))
+    return tuple(change for change in changes if change.path in paths)
 
 
 def _protected(settings: Settings) -> tuple[str, ...]:

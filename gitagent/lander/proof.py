@@ -16,6 +16,7 @@ from gitagent.files.text import Malformed
 from gitagent.git.objects import Commit, Objects
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.lander import receipts
+from gitagent.lander.approved import unapproved
 from gitagent.lander.cover import parents
 from gitagent.lander.receipts import Stored
 from gitagent.lander.trail import Step, lands
@@ -61,6 +62,10 @@ class Proof:
                 )
                 return
             yield from self._checks(seen.commit, record, cover)
+            settings, _ = self._settings(record)
+            if settings is not None:
+                problem = unapproved(self._objects, seen.commit, record, settings)
+                yield from filter(None, (problem,))
         except GitError as error:
             yield f"It cannot be read whole: {error.message}."
 

@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from gitagent.core.action import LandStep
+from gitagent.core.approval import Approval, Content
 from gitagent.core.candidate import Candidate
 from gitagent.core.receipt import Result
 from gitagent.core.settings import Check
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
 from gitagent.files.message import annotated
 from gitagent.lander import submit
-from gitagent.lander.land import Landed
+from gitagent.lander.approval import write
+from gitagent.lander.land import Landed, land
 from gitagent.lander.verify import Finding, verify
-from tests.support.lander import INIT, Bench, archive, task_record
+from tests.support.lander import INIT, Bench, archive, moment, task_record
 from tests.support.repos import settings_text
 
 MAIN = "refs/heads/main"
@@ -64,6 +67,40 @@ def test_a_landing_that_is_not_yet_settled_is_proven(made: Bench):
     assert isinstance(made.land(made.offer({"a": "1"})), Landed)
 
     assert [] == problems(made)
+
+
+def approved(made: Bench, tip: str, *contents: Content) -> Landed:
+    """Land a tip with an approval of these contents."""
+    submission = made.submit(tip)
+    candidate = made.prepare(submission)
+    given = Approval(submission.id, tip, contents, by="", when=moment().stamp)
+    who = made.objects.commit(made.target).author
+    facts = (made.repository, made.objects, given, who, made.settings, made.target)
+    approval = write(*facts)
+    ready = made.green(submission, candidate)
+    step = LandStep(ready, candidate, None, candidate.product, approval)
+    result = land(made.repository, made.objects, (step,), made.settings, moment())
+    assert isinstance(result, Landed)
+    made.settle(result.submissions[0])
+    return result
+
+
+def test_a_protected_path_lands_with_the_approval_of_its_content(made: Bench):
+    tip = made.offer({".mcp.json": "{}"}, branch="b")
+    blob = made.repo.oid(f"{tip}:.mcp.json")
+    approved(made, tip, Content(".mcp.json", 0o100644, blob))
+
+    assert [] == problems(made)
+
+
+def test_a_protected_path_without_its_approval_is_named(made: Bench):
+    approved(made, made.offer({".mcp.json": "{}"}, branch="b"))
+    landed(made, ".mcp.json")
+    found = [each.text for each in problems(made)]
+
+    assert 2 == len(found)
+    assert "names no approval" in found[0]
+    assert "does not name .mcp.json" in found[1]
 
 
 def test_a_flaky_pass_without_a_failed_run_is_named(made: Bench):
