@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench import measure, project
+from gitagent.core.submission import CheckLine, Submission, SubmissionState
 from gitagent.core.task import TaskRecord, TaskState
 from gitagent.files import record
 
@@ -49,14 +50,16 @@ def status() -> None:
                 for _ in range(5)
             ]
             print(
-                f"gitagent {' '.join(words)}, {SETTLED} settled and {OPEN} open tasks:"
+                f"gitagent {' '.join(words)}, {SETTLED} settled and {OPEN} open tasks, "
+                "and as many submissions:"
             )
             print(f"  {measure.milliseconds(spent)}")
             measure.verdict("median", statistics.median(spent), 0.5, "s")
         shown = json.loads(measure.run([*measure.GITAGENT, "status", "--json"], repo))
         open_tasks = [t for t in shown["tasks"] if t["state"] == "waiting"]
-        if len(open_tasks) != OPEN:
-            sys.exit("status does not show every open task")
+        queue = [s for s in shown["submissions"] if s["position"]]
+        if len(open_tasks) != OPEN or len(queue) != OPEN:
+            sys.exit("status does not show all that is open")
 
 
 def _fill(repo: Path) -> None:
@@ -97,6 +100,7 @@ def _fill(repo: Path) -> None:
         lines.append(b"data %d\n%b\n" % (len(data), data))
         if not settled:
             files.append((f".agent/tasks/{task}.md", content))
+        lines += _submission(n, settled=settled)
     lines.append(b"commit refs/heads/main\n")
     lines.append(b"committer Bench <bench@example.org> 1796040000 +0000\n")
     lines.append(b"data 5\ntasks\nfrom refs/heads/main^0\n")
@@ -106,6 +110,30 @@ def _fill(repo: Path) -> None:
     subprocess.run(
         ["git", "fast-import", "--quiet"], input=b"".join(lines), cwd=repo, check=True
     )
+
+
+def _submission(number: int, *, settled: bool) -> list[bytes]:
+    """Return the record of a submission for fast-import."""
+    state = SubmissionState.LANDED if settled else SubmissionState.QUEUED
+    checks = (CheckLine("tests", "passed", number % 90, f"ref:{number}"),)
+    data = record.dump_submission(
+        Submission(
+            id=f"s-{number:012x}",
+            tip=f"{number:040x}",
+            state=state,
+            created=f"2026-11-{number % 28 + 1:02}T12:00:00.000000Z",
+            since=f"2026-11-{number % 28 + 1:02}T12:00:00Z",
+            branch=f"refs/heads/land/{number}",
+            reason=None if settled else "Waits for s-0, which is ahead of it.",
+            checks=checks if settled else (),
+        )
+    )
+    return [
+        b"commit refs/gitagent/submissions/s-%012x\n" % number,
+        b"committer gitagent <gitagent@localhost> 1767603600 +0000\n",
+        b"data 6\n%b\nM 100644 inline record-v1.json\n" % state.encode(),
+        b"data %d\n%b\n" % (len(data), data),
+    ]
 
 
 def _quiet(*argv: str) -> None:

@@ -3,14 +3,18 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:  # who only names paths need not load it
+    from pathspec import GitIgnoreSpec
 
 _INSIDE = "\x01"  # a name in a folder that no glob spells out
 
 
 @lru_cache(maxsize=256)
-def _spec(globs: tuple[str, ...]) -> GitIgnoreSpec:
+def _spec(globs: tuple[str, ...]) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - see above
+
     return GitIgnoreSpec.from_lines(globs)
 
 

@@ -16,7 +16,10 @@ from tests.support.cli import call
 from tests.support.daemon import COMMAND, gitagent
 from tests.support.repos import Repo
 
-HEAVY = ("anthropic", "importlib.metadata", "pydantic", "pygit2", "rich", "watchdog")
+HEAVY = (
+    *("anthropic", "importlib.metadata", "pathspec", "pydantic", "pygit2", "rich"),
+    "watchdog",
+)
 
 
 def commands():
