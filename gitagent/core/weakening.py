@@ -8,6 +8,8 @@ another file took its name and its assertions along.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from gitagent.core import testmarks
 from gitagent.core.candidate import Change, PathChange
@@ -19,6 +21,8 @@ from gitagent.core.testmarks import (
     is_test,
 )
 
+_LIKELY: Final = 20  # files that are looked at for a test that went
+
 
 def weakened(
     changes: Iterable[PathChange], load: Callable[[str], str]
@@ -27,13 +31,12 @@ def weakened(
     changes = tuple(changes)
     gone = frozenset(deleted_tests(changes))
     pairs = [_pair(change, load) for change in changes if _matters(change, gone)]
-    tests = [pair for pair in pairs if is_test(pair.change.path)]
+    tests = _Tests([pair for pair in pairs if is_test(pair.change.path)])
     for pair in pairs:
         path = pair.change.path
-        others = [each for each in tests if each is not pair]
         said: list[str] = []
         if is_test(path):
-            said += _judges_less(pair, others, deleted=path in gone)
+            said += _judges_less(pair, tests, deleted=path in gone)
         if is_configuration(path):
             said += _runs_less(pair)
         if is_test(path) or is_configuration(path):
@@ -55,8 +58,17 @@ def deleted_tests(changes: Iterable[PathChange]) -> tuple[str, ...]:
         if c.change is Change.DELETED
         and is_test(c.path)
         and not is_prose(c.path)
-        and not any(as_good(c.path, other) for other in new.get(c.old_blob, ()))
+        and not _copied(c.path, new.get(c.old_blob, []))
     )
+
+
+def _copied(path: str, copies: list[str]) -> bool:
+    """Whether one of the copies is as good; it stands for no other from then on."""
+    for number, copy in enumerate(copies[:_LIKELY]):
+        if as_good(path, copy):
+            del copies[number]
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,33 +121,84 @@ def _matters(change: PathChange, gone: frozenset[str]) -> bool:
     return is_test(change.path) or is_configuration(change.path)
 
 
-def _judges_less(pair: _Pair, others: list[_Pair], *, deleted: bool) -> Iterator[str]:
-    lost = pair.less("tests")
-    took = [
-        each
-        for each in others
-        if as_good(pair.change.path, each.change.path) and each.more("tests") & lost
-    ]
-    moved = (_sum(each.more("tests") for each in took) & lost).total()
-    if deleted and (not lost or moved < lost.total()):
+class _Tests:
+    """All that changed among the tests, found by what they lost and gained.
+
+    What one gained stands for what one other lost, once. A submission can change
+    thousands: nothing here looks at each pair of them.
+    """
+
+    def __init__(self, pairs: list[_Pair]) -> None:
+        self._gained: dict[str, dict[str, int]] = {}  # tests by name, by path
+        self._growth: dict[str, int] = {}  # assertions by path
+        self._asserts: Counter[str] = Counter()  # lines that were added somewhere
+        self._skips: Counter[str] = Counter()  # lines that went somewhere
+        for pair in pairs:
+            path = pair.change.path
+            for name, count in pair.more("tests").items():
+                self._gained.setdefault(name, {})[path] = count
+            self._growth[path] = max(0, pair.growth("asserts"))
+            self._asserts.update(pair.more("asserts"))
+            self._skips.update(pair.less("skips"))
+
+    def moved(self, pair: _Pair) -> tuple[int, list[str]]:
+        """Return how many tests that a file lost went to others, and to which."""
+        number, took = 0, []
+        for name, count in pair.less("tests").items():
+            there = self._gained.get(name, {})
+            for path in tuple(islice(there, _LIKELY)):
+                if count and as_good(pair.change.path, path):
+                    part = min(count, there[path])
+                    number, count = number + part, count - part  # noqa: PLW2901
+                    took.append(path)
+                    there[path] -= part
+                    if not there[path]:
+                        del there[path]
+        return number, took
+
+    def asserted(self, pair: _Pair, wanted: int, took: list[str]) -> int:
+        """Return how many of the ``wanted`` assertions of a file are elsewhere now.
+
+        The very lines count wherever they are, and any line where its tests went.
+        """
+        found = _taken(pair.less("asserts"), self._asserts)
+        for path in took:
+            part = min(max(0, wanted - found), self._growth[path])
+            self._growth[path] -= part
+            found += part
+        return found
+
+    def skipped(self, pair: _Pair) -> int:
+        """Return how many skips that a file gained were in others before."""
+        return _taken(pair.more("skips"), self._skips)
+
+
+def _taken(wanted: Counter[str], there: Counter[str]) -> int:
+    """Take what is wanted of what is there; return how much it was."""
+    number = 0
+    for line, count in wanted.items():
+        part = min(count, there[line])
+        there[line] -= part
+        number += part
+    return number
+
+
+def _judges_less(pair: _Pair, tests: _Tests, *, deleted: bool) -> Iterator[str]:
+    lost = pair.less("tests").total()
+    moved, took = tests.moved(pair)
+    if deleted and (not lost or moved < lost):
         yield "deleted"
         return
     if (fewer := -pair.growth("tests") - moved) > 0:
         yield f"{fewer} {_plural('test', fewer)} fewer"
-    if (fewer := -pair.growth("asserts") - _asserted(pair, others, took)) > 0:
+    if (fewer := -pair.growth("asserts")) > 0:
+        fewer -= tests.asserted(pair, fewer, took)
+    if fewer > 0:
         yield f"{fewer} {_plural('assertion', fewer)} fewer"
-    came = pair.more("skips") & _sum(each.less("skips") for each in others)
-    if (more := pair.growth("skips") - came.total()) > 0:
+    if (more := pair.growth("skips")) > 0:
+        more -= tests.skipped(pair)
+    if more > 0:
         yield f"{more} more {_plural('skip', more)}"
-
-
-def _asserted(pair: _Pair, others: list[_Pair], took: list[_Pair]) -> int:
-    """Return how many assertions of a file are elsewhere now.
-
-    The very lines count wherever they are, and any line where its tests went.
-    """
-    same = pair.less("asserts") & _sum(each.more("asserts") for each in others)
-    return max(same.total(), sum(max(0, each.growth("asserts")) for each in took))
 
 
 def _runs_less(pair: _Pair) -> Iterator[str]:
@@ -169,13 +232,6 @@ def _lasts_longer(pair: _Pair, *, everywhere: bool) -> Iterator[str]:
                 yield f"{name} raised from {max(less):g} to {max(more):g}"
             elif less and not new and everywhere:
                 yield f"{name} of {max(less):g} taken away"
-
-
-def _sum(counters: Iterable[Counter[str]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for each in counters:
-        total.update(each)
-    return total
 
 
 def _plural(word: str, number: int) -> str:

@@ -264,6 +264,28 @@ def test_hostile_text_takes_no_time(piece: str):
     assert time.process_time() - begun < 3
 
 
+def test_one_copy_stands_for_one_test_that_went():
+    gone = [(f"tests/{name}.py", ONE, None) for name in "abc"]
+    found = signs(*gone, ("tests/d.py", "", ONE))
+
+    copies = [PathChange(f"tests/{n}", Change.DELETED, FILE, 0, "x", "") for n in "abc"]
+    copies.append(PathChange("tests/d", Change.ADDED, 0, FILE, "", "x"))
+
+    assert 2 == len(found)
+    assert {"deleted"} == set(found.values())
+    assert ("tests/b", "tests/c") == deleted_tests(copies)
+
+
+def test_thousands_of_tests_that_change_take_no_time():
+    changes = [(f"tests/test_{n}.py", ONE, "") for n in range(3000)]
+    begun = time.process_time()
+
+    assert 2998 == len(
+        signs(*changes, *((f"tests/test_n{n}.py", "", ONE) for n in (1, 2)))
+    )
+    assert time.process_time() - begun < 10
+
+
 def test_configuration_is_known_by_name():
     assert is_configuration("sub/pytest.ini")
     assert not is_configuration("docs/pytest.ini.md")
