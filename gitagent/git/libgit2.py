@@ -13,7 +13,7 @@ import pygit2
 from pygit2.enums import ConfigLevel, ObjectType, RepositoryOpenFlag
 
 from gitagent.errors import GitError
-from gitagent.git.objects import MissingObject
+from gitagent.git.objects import MissingObject, Objects
 from gitagent.git.store import Store
 
 _KINDS: dict[int, str] = {
@@ -37,10 +37,14 @@ def _configure() -> None:
 _configure()
 
 
-def try_open(common_dir: Path) -> "Libgit2 | None":
-    """Open a repository; None if libgit2 does not know its format."""
+def try_open(common_dir: Path, lenient: Objects) -> "Libgit2 | None":
+    """Open a repository; None if libgit2 does not know its format.
+
+    ``lenient`` answers about histories that libgit2 cannot walk: one commit whose
+    committer it cannot read, which anybody may have pushed, is enough.
+    """
     try:
-        return Libgit2(common_dir)
+        return Libgit2(common_dir, lenient)
     except (pygit2.GitError, KeyError, ValueError):
         return None
 
@@ -48,8 +52,9 @@ def try_open(common_dir: Path) -> "Libgit2 | None":
 class Libgit2(Store):
     """One opening of one repository."""
 
-    def __init__(self, common_dir: Path) -> None:
+    def __init__(self, common_dir: Path, lenient: Objects) -> None:
         super().__init__(common_dir / "objects", sha256=False)
+        self._lenient = lenient
         self._path = str(common_dir)
         self._repo = self._open()
 
@@ -96,20 +101,29 @@ class Libgit2(Store):
     def ancestor(self, older: str, newer: str) -> bool:
         """Tell whether ``older`` is ``newer`` or can be reached from it."""
         with _errors("merge-base", newer):
-            return older == newer or self._repo.descendant_of(newer, older)
+            try:
+                return older == newer or self._repo.descendant_of(newer, older)
+            except pygit2.GitError:
+                return self._lenient.ancestor(older, newer)
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return a best common ancestor; None for unrelated histories."""
         with _errors("merge-base", one):
-            base = self._repo.merge_base(one, other)
+            try:
+                base = self._repo.merge_base(one, other)
+            except pygit2.GitError:
+                return self._lenient.merge_base(one, other)
         return None if base is None else str(base)
 
     def beyond(self, base: str, tip: str, limit: int) -> frozenset[str]:
         """Return up to ``limit`` commits of ``tip`` that ``base`` does not have."""
         with _errors("rev-list", tip):
-            walk = self._repo.walk(tip)
-            walk.hide(base)
-            return frozenset(str(commit.id) for commit in islice(walk, limit))
+            try:
+                walk = self._repo.walk(tip)
+                walk.hide(base)
+                return frozenset(str(commit.id) for commit in islice(walk, limit))
+            except pygit2.GitError:
+                return self._lenient.beyond(base, tip, limit)
 
     def _header(self, oid: str) -> tuple[str, int] | None:
         for last in (False, True):

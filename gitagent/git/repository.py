@@ -56,8 +56,10 @@ class Repository:
 
         partial = self.partial
         sha256 = self.object_format != "sha1"
-        opened = None if fast or partial or sha256 else self._libgit2()
-        return opened or Plumbing(self.git, sha256=sha256, lazy=partial)
+        plumbing = Plumbing(self.git, sha256=sha256, lazy=partial)
+        if fast or partial or sha256:
+            return plumbing
+        return self._libgit2(plumbing) or plumbing
 
     @property
     def partial(self) -> bool:
@@ -68,10 +70,10 @@ class Repository:
             return True
         return _PARTIAL.search(config) is not None
 
-    def _libgit2(self) -> "Libgit2 | None":
+    def _libgit2(self, lenient: Objects) -> "Libgit2 | None":
         from gitagent.git import libgit2  # noqa: PLC0415
 
-        return libgit2.try_open(self.common_dir)
+        return libgit2.try_open(self.common_dir, lenient)
 
 
 def discover(start: Path) -> Repository:

@@ -628,3 +628,18 @@ def test_whatever_stands_in_a_signature_is_read(line, who):
 def test_a_broken_commit_is_read_as_far_as_it_goes():
     assert "" == codec.load_commit("0", b"").tree
     assert () == codec.load_commit("0", b"junk\n\nmore").parents
+
+
+def test_a_history_with_a_commit_that_is_no_good_is_walked_all_the_same(made, objects):
+    base = made.oid("HEAD")
+    tree = made.oid("HEAD^{tree}")
+    raw = f"tree {tree}\nparent {base}\nauthor x\ncommitter \x01> 1 -0000\n\nOdd\n"
+    how = ("-t", "commit", "-w", "--literally", "--stdin")
+    odd = made.git("hash-object", *how, stdin=raw.encode())
+    tip = made.commit_at("refs/heads/odd", {"o": "o"}, parents=(odd,))
+
+    assert {odd, tip} == objects.beyond(base, tip, 10)
+    assert objects.ancestor(base, tip)
+    assert not objects.ancestor(tip, base)
+    assert base == objects.merge_base(base, tip)
+    assert "Odd\n" == objects.commit(odd).message
