@@ -202,6 +202,7 @@ done
 BISECT = """\
 # Merge all, check once; on red take the halves one after the other.
 land() {
+  local tip half branch
   tip=$(git rev-parse HEAD)
   for branch in "$@"; do
     git merge -q --no-ff --no-edit "$branch" >/dev/null 2>&1 || git merge --abort
