@@ -7,6 +7,7 @@ from gitagent.cli import page, queuepage, say
 from gitagent.core.layout import APPROVALS
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, TaskRecord, TaskState
+from gitagent.daemon.lineup import RunNow
 from gitagent.daemon.overview import overview
 from gitagent.daemon.report import report, task_line
 from gitagent.daemon.story import Story, tell, unknown
@@ -34,21 +35,41 @@ def show(repo: Repository, name: str, *, as_json: bool) -> None:
     if story is None:
         _unseen(repo, name, as_json=as_json)
         return
-    queued = _queued(repo, story)
+    queued, first_try = _queued(repo, story)
     if as_json:
         say.dump(_json(story, approval, queued))
     else:
-        for text in _lines(story, approval, queued):
+        for text in (*_lines(story, approval, queued, first_try), *_look(story)):
             say.out(text)
 
 
-def _queued(repo: Repository, story: Story) -> dict[str, Any] | None:
-    """Return an open submission as the whole status has it; None: it is none."""
+def _queued(repo: Repository, story: Story) -> tuple[dict[str, Any] | None, str]:
+    """Return an open submission as the whole status has it; None: it is none.
+
+    And the end of what failed of it, of what is run once more just now.
+    """
     record = story.record
     if not isinstance(record, Submission) or record.settled:
-        return None
-    lines = report(overview(repo), clock.now())["submissions"]
-    return next((line for line in lines if line["id"] == record.id), None)
+        return None, ""
+    seen = overview(repo)
+    lines = report(seen, clock.now())["submissions"]
+    found = next((line for line in lines if line["id"] == record.id), None)
+    runs = seen.lineup.runs if seen.lineup else ()
+    tails = [
+        _failed(repo, run)
+        for run in runs
+        if record.id in run.submissions and run.run > 1 and run.product
+    ]
+    return found, "\n".join(filter(None, tails))
+
+
+def _failed(repo: Repository, run: RunNow) -> str:
+    """Return the end of the output of the run before ``run``; empty if it is gone."""
+    from gitagent.lander import receipts  # noqa: PLC0415 - once something failed
+
+    with repo.objects(fast=True) as objects:
+        found = receipts.of_product(objects, run.product).get(run.key, ())
+    return found[-1].tail if found else ""
 
 
 def _approval(
@@ -185,13 +206,23 @@ def _submission(each: Submission) -> dict[str, Any]:
 
 
 def _lines(
-    story: Story, approval: "Standing | None", queued: dict[str, Any] | None
+    story: Story,
+    approval: "Standing | None",
+    queued: dict[str, Any] | None,
+    first_try: str,
 ) -> Iterator[str]:
     match story.record:
         case TaskRecord() as task:
             yield from _task_lines(task)
         case Submission() as submission:
             yield from _submission_lines(submission, approval, queued)
+    if first_try:
+        yield ""
+        yield "What failed at the first try"
+        yield from _end(first_try)
+
+
+def _look(story: Story) -> Iterator[str]:
     yield ""
     yield "Story"
     yield from page.table([(told.when, told.text) for told in story.steps])
@@ -276,6 +307,8 @@ def _place(queued: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "now", queuepage.running(queued)
     if queued["with"]:
         yield "with", ", ".join(queued["with"])
+    if queued["set"] != queued["id"]:
+        yield "set", f"up to {queued['set']}"
 
 
 def _approved(approval: "Standing") -> str:

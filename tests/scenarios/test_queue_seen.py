@@ -68,6 +68,30 @@ def test_status_tells_what_runs_on_which_base_and_with_whom(
     assert "1. of the queue" in story
 
 
+def test_the_story_of_one_that_is_run_once_more_has_what_failed_at_first(
+    begin: Begin, outside: Path
+):
+    pipe(outside, "go")
+    once = outside / "fail-once"
+    once.touch()
+    failing = f"if [ -e {once} ]; then rm {once}; echo port in use; exit 3; fi"
+    repo, daemon = begin(f"{failing}; read x < {outside}/go", window=1)
+    name = push(repo, "one")
+
+    def again() -> bool:
+        queued = status(repo)["submissions"]
+        return any(c["run"] == 2 for each in queued for c in each["checks"])
+
+    daemon.until(again, timeout=60, what="the check runs once more")
+    story = gitagent(repo, "status", name).stdout
+    page = gitagent(repo, "status").stdout
+    (outside / "go").open("w").close()
+
+    assert "checks tests (run 2) on " in story
+    assert "checks tests (run 2) on " in page
+    assert "What failed at the first try\n  port in use\n" in story
+
+
 def test_after_three_flaky_landings_the_fourth_is_blocked_and_the_ledger_says_why(
     begin: Begin, outside: Path
 ):
