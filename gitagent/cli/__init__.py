@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "up": "Start the daemon.",
     "down": "Stop the daemon and its workers.",
     "status": "Show what runs, what waits for whom, and what ended.",
+    "inbox": "Show outcomes until they are acknowledged.",
     "task": "Add, list, show, stop and retry tasks.",
     "submit": "Hand a branch to the lander and print the submission's id.",
     "land": "Hand a branch to the lander and stay until the outcome.",

@@ -7,7 +7,7 @@ import click
 from gitagent.cli import say
 from gitagent.cli.here import Here
 from gitagent.cli.outcome import exit_code, tell
-from gitagent.daemon import entry, follow
+from gitagent.daemon import entry, follow, inbox
 from gitagent.daemon.news import Standing
 
 
@@ -38,6 +38,7 @@ def command(here: Here, what: str | None, divergence: str | None) -> None:
         say.note("what is not committed is not part of it")
     if submission.settled:
         tell(Standing(submission))
+        inbox.seen(repo, submission)
         sys.exit(exit_code(submission))
     entry.poke(repo)
     settled = follow.land(repo, submission.id, tell)
@@ -45,4 +46,5 @@ def command(here: Here, what: str | None, divergence: str | None) -> None:
         say.note(f"interrupted; {settled.id} stays {settled.state}")
     else:
         say.out(settled.id)
+        inbox.seen(repo, settled)
     sys.exit(exit_code(settled))

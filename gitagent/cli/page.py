@@ -188,5 +188,7 @@ def _foot(report: Mapping[str, Any], hidden: int) -> Iterator[str]:
         yield "Nothing is asked for; see: gitagent task add --help"
     if hidden:
         yield f"{hidden} more are settled: gitagent status --all"
+    if unseen := report["inbox"]["unacknowledged"]:
+        yield f"{_count(unseen, 'outcome')} not acknowledged: gitagent inbox"
     if report["target"]["findings"]:
         yield "Look at a commit that got past the lander with: git show <commit>"

@@ -7,7 +7,7 @@ import click
 from gitagent.cli import say
 from gitagent.cli.here import Here
 from gitagent.cli.outcome import exit_code, tell
-from gitagent.daemon import entry, follow
+from gitagent.daemon import entry, follow, inbox
 from gitagent.daemon.rollback import roll_back
 
 
@@ -47,4 +47,5 @@ def command(
             say.note("no daemon runs; start one with: gitagent up --detach")
         return
     waited = follow.wait(repo, submission.id, tell, patient=True)
+    inbox.seen(repo, waited.submission)
     sys.exit(exit_code(waited.submission))

@@ -11,6 +11,7 @@ SUBMISSIONS = "refs/gitagent/submissions/"
 CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
 APPROVALS = "refs/gitagent/approvals/"  # by submission
 QUEUE = "refs/gitagent/queue"  # its switch
+INBOX = "refs/gitagent/inbox"  # which outcomes were acknowledged
 RECEIPTS = "refs/gitagent/receipts/"  # by month
 ARCHIVE = "refs/gitagent/archive/"  # by month
 CLAIMS = "refs/gitagent/claims/"  # on the remote

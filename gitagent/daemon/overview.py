@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gitagent.core import submission, task
+from gitagent.core import inbox, submission, task
+from gitagent.core.inbox import Inbox, Outcome
 from gitagent.core.layout import (
     AGENTS,
     HEADS,
+    INBOX,
     QUEUE,
     SUBMISSIONS,
     TASK_RECORDS,
@@ -28,7 +30,7 @@ from gitagent.daemon.committed import unreadable
 from gitagent.daemon.findings import Finding, findings
 from gitagent.daemon.lag import Lag, lag
 from gitagent.daemon.lineup import Lineup
-from gitagent.errors import UserError
+from gitagent.errors import GitError, UserError
 from gitagent.files import record
 from gitagent.git import records
 from gitagent.git.objects import Entry, Objects
@@ -39,6 +41,8 @@ from gitagent.host.lock import held, holder
 from gitagent.lander import switch
 
 SETTLED_SHOWN = 100  # tasks, and as many submissions
+_COUNTED = 300  # outcomes beyond these, so that many that are left lying cost no time
+_JUMP_S = 60  # by which the clock may be put back between an outcome and its record
 
 _FORM = "--format=%(objectname) %(refname) %(committerdate:unix) %(contents:subject)"
 _SETTLED = {
@@ -70,6 +74,7 @@ class Overview:
     written: dict[str, int]  # unix time of the newest record, by its ref
     left_out: int  # settled records that are not here
     lineup: Lineup | None = None  # the daemon's word; None: it gives none
+    unacknowledged: int = 0  # outcomes in the inbox, of the newest few hundred
 
 
 def overview(repo: Repository, *, everything: bool = False) -> Overview:
@@ -117,7 +122,72 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             written={row.ref: row.when for row in shown},
             left_out=len(rows) - len(shown),
             lineup=told,
+            unacknowledged=_unacknowledged(objects, rows, tasks, submissions),
         )
+
+
+def outcomes(repo: Repository, objects: Objects, since: str) -> list[Outcome]:
+    """Return what has settled since then (UTC), the newest first.
+
+    Some that settled before can be among them; what cannot be read is left out.
+    """
+    rows = [row for prefix in _SETTLED for row in _rows(repo, prefix)]
+    return _outcomes(objects, rows, since, {}, {}, len(rows))
+
+
+def _outcomes(
+    objects: Objects,
+    rows: list["_Row"],
+    since: str,
+    tasks: dict[str, TaskRecord],
+    submissions: dict[str, Submission],
+    limit: int,
+) -> list[Outcome]:
+    """As `outcomes`; ``tasks`` and ``submissions`` were read already.
+
+    Of the others only the newest are read, up to ``limit``.
+    """
+    after = datetime.fromisoformat(since).timestamp() - _JUMP_S
+    known = {TASK_RECORDS + each for each in tasks}
+    known |= {SUBMISSIONS + each for each in submissions}
+    more = [
+        row
+        for row in rows
+        if row.settled and row.when >= after and row.ref not in known
+    ]
+    more = sorted(more, key=lambda row: row.when, reverse=True)[:limit]
+    tasks_too, _ = _load(objects, more, TASK_RECORDS, record.load_task)
+    submissions_too, _ = _load(objects, more, SUBMISSIONS, record.load_submission)
+    return inbox.outcomes(
+        [*tasks.values(), *tasks_too.values()],
+        [*submissions.values(), *submissions_too.values()],
+    )
+
+
+def read_inbox(objects: Objects) -> Inbox:
+    """Return what was acknowledged; nothing yet: it begins a day ago.
+
+    Raises:
+        UserError: its record cannot be read.
+    """
+    oid = objects.ref(INBOX)
+    if oid is None:
+        return inbox.begun(stamp())
+    return record.load_inbox(records.read(objects, oid), oid)
+
+
+def _unacknowledged(
+    objects: Objects,
+    rows: list["_Row"],
+    tasks: dict[str, TaskRecord],
+    submissions: dict[str, Submission],
+) -> int:
+    try:
+        box = read_inbox(objects)
+    except (GitError, UserError):  # `gitagent inbox` says why
+        return 0
+    found = _outcomes(objects, rows, box.until, tasks, submissions, _COUNTED)
+    return len(inbox.owed(box, found))
 
 
 def _stopped(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gitagent.core.glob import matching
 from gitagent.core.layout import FOR, HEADS
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.daemon import entry, follow
+from gitagent.daemon import entry, follow, inbox
 from gitagent.daemon.entry import Entered, Work
 from gitagent.daemon.follow import Over
 from gitagent.daemon.news import Tell
@@ -95,6 +95,7 @@ def answers(repo: Repository, push: Push, pusher: Pusher) -> list[str]:
             _about_again(found, pusher.say)
         else:
             found = _until(repo, found, wishes, pusher, working=working)
+        inbox.seen(repo, found)
         lines += _verdict(pushed.ref, found)
     return lines
 

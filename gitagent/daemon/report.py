@@ -47,6 +47,7 @@ def report(seen: Overview, now: datetime) -> dict[str, Any]:
         "questions": [],
         "automations": [],
         "refused": [{"path": r.path, "reason": r.reason} for r in seen.refused],
+        "inbox": {"unacknowledged": seen.unacknowledged},
     }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gitagent import __version__
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.submission import Submission
-from gitagent.daemon import lineup, recover
+from gitagent.daemon import inbox, lineup, recover
 from gitagent.daemon.loop import Loop
 from gitagent.daemon.news import Follower, Tell
 from gitagent.daemon.read import Reader
@@ -44,6 +44,7 @@ def up(repo: Repository) -> int:
         with _signals(wake) as stop, repo.objects() as objects:
             Reader(repo).read(objects, audit=False)  # refuse before announcing
             lock.announce()
+            inbox.begin(repo, objects)
             with swift(repo.git):
                 _serve(repo, wake, stop)
     finally:

@@ -25,6 +25,8 @@ RECORDS = (
     "task-add",
     "archive",
     "queue",
+    "inbox",
+    "witness",
 )
 
 _SUBJECT = 120

@@ -1,4 +1,4 @@
-"""Machine records as JSON and back: tasks, submissions, approvals, receipts, the queue.
+"""Machine records as JSON and back: tasks, submissions, receipts, the queue and more.
 
 A record holds its whole state, the version of its form and the release that wrote it.
 A newer version is refused with that release; a key that is not known is passed over,
@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from gitagent import __version__
 from gitagent.core.approval import Approval
+from gitagent.core.inbox import Inbox
 from gitagent.core.receipt import Receipt
 from gitagent.core.submission import Submission
 from gitagent.core.switch import Switch
@@ -27,7 +28,7 @@ from gitagent.files import clean
 VERSION = 1
 NAME = f"record-v{VERSION}.json"  # of the blob in a record commit's tree
 
-_Record = TypeVar("_Record", TaskRecord, Submission, Approval, Receipt, Switch)
+_Record = TypeVar("_Record", TaskRecord, Submission, Approval, Receipt, Switch, Inbox)
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
 
 
@@ -91,6 +92,21 @@ def load_switch(data: bytes, oid: str = "") -> Switch:
     return _load(Switch, data, oid=oid)
 
 
+def dump_inbox(inbox: Inbox) -> bytes:
+    """Return the inbox as JSON, without the commit it was read from."""
+    return _dump(inbox)
+
+
+def load_inbox(data: bytes, oid: str = "") -> Inbox:
+    """Return the inbox in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Inbox, data, oid=oid)
+
+
 def dump_receipt(receipt: Receipt) -> bytes:
     """Return a receipt as JSON."""
     return _dump(receipt)
@@ -108,7 +124,9 @@ def load_receipt(data: bytes, place: str = "") -> Receipt:
     return _load(Receipt, data, **({"place": place} if place else {}))
 
 
-def _dump(record: TaskRecord | Submission | Approval | Receipt | Switch) -> bytes:
+def _dump(
+    record: TaskRecord | Submission | Approval | Receipt | Switch | Inbox,
+) -> bytes:
     values = _encode(record)
     values.pop("oid", None)
     values |= {"version": VERSION, "release": __version__}

@@ -21,7 +21,7 @@ from tests.support.repos import Repo
 
 TOP = [
     *("version", "daemon", "target", "tasks", "submissions"),
-    *("questions", "automations", "refused"),
+    *("questions", "automations", "refused", "inbox"),
 ]
 TASK = ["id", "title", "state", "agent", "attempt", "branch", "reason", "since"]
 SUBMISSION = [
@@ -59,7 +59,8 @@ def test_a_fresh_repository_is_idle(repo):
         said["target"]["ref"],
         said["target"]["commit"],
     )
-    assert [[], [], [], [], []] == [said[key] for key in TOP[3:]]
+    assert [[], [], [], [], []] == [said[key] for key in TOP[3:-1]]
+    assert {"unacknowledged": 0} == said["inbox"]
 
 
 def test_a_repository_that_is_not_set_up_says_so(tmp_path):
