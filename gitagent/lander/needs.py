@@ -35,7 +35,7 @@ def needs(
         UserError: it cannot be merged as it is.
     """
     try:
-        *_, candidate = prepare(repo, objects, target, [[submission]], {})
+        ((*_, candidate),) = prepare(repo, objects, target, [[submission]], {})
     except Stuck as stuck:
         said = f"{submission.id} could not be merged: {stuck.error}"
         raise UserError(said) from stuck

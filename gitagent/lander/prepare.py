@@ -190,16 +190,16 @@ def prepare(
     base: str,
     lines: Iterable[Iterable[Submission]],
     known: Mapping[Key, Candidate],
-) -> Iterator[Candidate]:
-    """Yield every candidate on ``base`` that the lines need and ``known`` lacks.
+) -> Iterator[tuple[Candidate, ...]]:
+    """Yield line by line the candidates on ``base`` that they need and ``known`` lacks.
 
     Raises:
-        Stuck: one could not be merged; those before it were yielded.
+        Stuck: one could not be merged; the lines before it were yielded.
     """
     with Merger(repo, objects) as merger:
         work = Round(repo, objects, merger, base, dict(known))
         for submissions in lines:
-            yield from work.line(submissions)
+            yield tuple(work.line(submissions))
 
 
 def pin(repo: Repository, objects: Objects, candidate: Candidate) -> Candidate:

@@ -80,7 +80,8 @@ class Bench:
         """Make the candidates of a line, the bare target first."""
         base = base or self.target
         lines = [submissions]
-        return [*prepare.prepare(self.repository, self.objects, base, lines, {})]
+        facts = (self.repository, self.objects, base, lines, {})
+        return [each for made in prepare.prepare(*facts) for each in made]
 
     def receipt(
         self,
