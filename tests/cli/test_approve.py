@@ -208,9 +208,9 @@ def test_an_approval_that_does_not_count_is_named_and_replaced(repo, trusting):
     before = call(repo, "status", name)
     answer = call(repo, "approve", name, "--key", str(trusting.path))
 
-    assert "does not count: it is not signed" in before.out
+    assert "does not count: its commit is that of something else" in before.out
     assert 0 == answer.code
-    assert "does not count: it is not signed" in answer.err
+    assert "does not count: its commit is that of something else" in answer.err
     assert "1 path by Test Person" in call(repo, "status", name).out
 
 
