@@ -3,6 +3,9 @@
 The lower one comes first (see ``submission.in_order``). One that is rejected or
 replaced takes along what stood on it while both were in the queue; what is submitted
 on top of it later is judged by itself, since that is how a repair is made.
+
+Nobody is made to stand on something by others: who hands over a commit from the middle
+of somebody's work, after it, has only handed over a part of it.
 """
 
 from collections.abc import Mapping
@@ -11,6 +14,7 @@ from dataclasses import replace
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.submission import Submission, SubmissionState
 
+_SECONDS = len("2026-11-30T12:00:00")
 _LOST = frozenset({SubmissionState.REJECTED, SubmissionState.WITHDRAWN})
 
 
@@ -25,8 +29,16 @@ def with_needs(snapshot: Snapshot) -> Mapping[str, Submission]:
 
 def _needs(submission: Submission, snapshot: Snapshot) -> tuple[str, ...]:
     under = snapshot.below.get(submission.id, ())
-    now = {each for each in under if not snapshot.submissions[each].settled}
+    lower = (snapshot.submissions[each] for each in under)
+    now = {
+        each.id for each in lower if not each.settled and _no_later(each, submission)
+    }
     return tuple(sorted({*submission.needs, *now}))
+
+
+def _no_later(lower: Submission, upper: Submission) -> bool:
+    """Whether it was there when the other one came; one push brings both at once."""
+    return lower.created[:_SECONDS] <= upper.created[:_SECONDS]
 
 
 def lost_below(submission: Submission, snapshot: Snapshot) -> Submission | None:

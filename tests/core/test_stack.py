@@ -44,6 +44,17 @@ def test_needs_are_what_was_in_the_queue_together():
     assert ("s-2",) == with_needs(snapshot)["s-3"].needs
 
 
+def test_what_was_handed_over_later_is_needed_only_if_it_came_in_the_same_push():
+    later = entry("1.5", created="2026-11-30T12:00:02.000000Z")
+    entries = (entry("1"), entry("2"), later)
+    snapshot = seen(*entries, _1=("s-2", "s-1.5"))
+    same = entry("1.5", created="2026-11-30T12:00:01.000002Z")
+    together = seen(entry("1"), same, _1=("s-1.5",))
+
+    assert () == with_needs(snapshot)["s-1"].needs
+    assert ("s-1.5",) == with_needs(together)["s-1"].needs
+
+
 @pytest.mark.parametrize(
     ("state", "needs", "lost"),
     [

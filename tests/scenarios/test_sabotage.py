@@ -8,15 +8,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from gitagent.core.ident import submission_id
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.daemon import read
+from gitagent.host import clock
 from tests.support.cli import call
 from tests.support.repos import Content, task_text
-from tests.support.stepping import CONFIG, Stepped
+from tests.support.stepping import CONFIG, Stepped, pipe
+from tests.support.waiting import wait_for
 
 Step = Callable[..., Stepped]
 
@@ -530,6 +533,43 @@ def test_nobody_is_blamed_for_one_behind_or_ahead_that_breaks_every_set(
     assert REJECTED is made.of(red).state
     assert LANDED is made.of(after).state
     goes_on(made)
+
+
+@pytest.mark.parametrize("how", ["a worker", "a branch", "one that is replaced"])
+def test_a_part_of_somebodys_work_that_others_hand_over_takes_it_along_nowhere(
+    how: str, step: Step, outside: Path
+):
+    """A commit from the middle of a branch, which is red by itself or withdrawn."""
+    pipe(outside, "go")
+    once = (
+        f"[ -e {outside}/once ] || {{ touch {outside}/once; read x < {outside}/go; }}"
+    )
+    wait = f"[ ! -e whole ] || {once}"
+    made = step(f"{wait}; {SCRIPT}", files=FILES, lander={"window": 1})
+    base = made.repo.head()
+    files = {"answer.txt": "wrong\n"}
+    part = made.repo.commit_at("refs/heads/feature", files, parents=(base,))
+    more = {"answer.txt": "right\n", "whole": ""}
+    whole = made.push("whole", more, "Whole", on=[part])
+    made.until(lambda: made.loop.live.runs)
+    second = made.of(whole).created[:19]
+    wait_for(lambda: clock.stamp()[:19] > second, timeout=5, what="the next second")
+    if how == "a worker":
+        made.repo.add_task("t", f"git reset -q --hard {part}")
+    else:
+        made.repo.git("update-ref", "refs/heads/land/part", part)
+    made.until(lambda: len(made.submissions) == 2)
+    if how == "one that is replaced":
+        made.repo.git("update-ref", "-d", "refs/heads/land/part")
+        made.push("part", {"n.txt": "n\n"}, on=[base])
+        made.until(lambda: len(made.submissions) == 3)
+    for _ in range(3):
+        made.loop.turn()
+    (outside / "go").write_text("x\n")
+    made.rest()
+
+    assert LANDED is made.of(whole).state, made.of(whole)
+    assert "right\n" == made.repo.read("answer.txt")
 
 
 def test_one_that_conflicts_with_everything_delays_nobody(step: Step):
