@@ -115,6 +115,7 @@ class _Turn:
         plan = self._plan(order)
         while plan.reject and (answer := self._answer(order[0])) is not None:
             actions += answer
+            self.line.out.add(order[0])
             order = order[1:]
             plan = self._plan(order)
         checked = [(ids, self.sets.verdict(ids)) for ids in plan.run]

@@ -338,6 +338,25 @@ def test_a_refused_direct_move_freezes_all_until_a_person_accepts_it(guard: Guar
     assert TaskState.RUNNING is world.records["t"].state
 
 
+def test_all_that_a_red_target_stops_say_so_and_go_on_after_a_repair():
+    world = World(cores=1)
+    world.receipts.clear()
+    world.offers = {f"refs/heads/land/{tip}": tip for tip in ("a", "b")}
+    world.settle()
+    for _ in range(12):
+        for key in list(world.runs):
+            world.end_run(key, Result.FAILED)
+        world.settle()
+    reasons = [by_tip(world, tip).reason or "" for tip in ("a", "b")]
+    world.move_target("repaired")
+    world.vouch()
+    world.pass_all()
+
+    assert all(reason.startswith("The target is red") for reason in reasons)
+    assert SubmissionState.LANDED is by_tip(world, "a").state
+    assert SubmissionState.LANDED is by_tip(world, "b").state
+
+
 def test_one_tip_on_two_branches_is_one_submission():
     world = World()
     world.offers = {"refs/heads/land/a": "same", "refs/heads/land/b": "same"}
