@@ -1,6 +1,7 @@
 """``gitagent verify``: the landed history proven from its records."""
 
 import sys
+from itertools import chain
 
 import click
 
@@ -10,17 +11,31 @@ from gitagent.daemon import entry
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import ConfigError
 from gitagent.lander.verify import verify
+from gitagent.lander.witnessed import compare
 
 
 @click.command(name="verify")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option(
+    "--witness",
+    is_flag=True,
+    help="Compare with what the remote of lander.push has witnessed too.",
+)
 @click.pass_obj
-def command(here: Here, as_json: bool) -> None:  # noqa: FBT001 - click's way
+def command(
+    here: Here,
+    as_json: bool,  # noqa: FBT001 - click's way
+    witness: bool,  # noqa: FBT001 - click's way
+) -> None:
     """Prove the landed history from its records, believing nobody's word.
 
     Every commit on the target since `gitagent init` has to be a landing that its
     record and its receipts bear out, or a change of tasks. The exit code is 1 if
     anything could not be proven.
+
+    With --witness, what the remote has witnessed of the records and the target is
+    fetched, and every record that was dropped, cut off, put in another order or
+    rewritten since is named.
 
     \b
     Example:
@@ -34,7 +49,10 @@ def command(here: Here, as_json: bool) -> None:  # noqa: FBT001 - click's way
         settings, _, problem = SettingsInForce().at(objects, commit)
         if settings is None:
             raise ConfigError(f"no settings can be used: {problem}")
-        for finding in verify(repo, objects, settings):
+        findings = verify(repo, objects, settings)
+        if witness:
+            findings = chain(findings, compare(repo, settings))
+        for finding in findings:
             problems += finding.problem
             if as_json:
                 found.append(

@@ -15,6 +15,10 @@ INBOX = "refs/gitagent/inbox"  # which outcomes were acknowledged
 RECEIPTS = "refs/gitagent/receipts/"  # by month
 ARCHIVE = "refs/gitagent/archive/"  # by month
 CLAIMS = "refs/gitagent/claims/"  # on the remote
+WITNESS = "refs/gitagent/witness/"  # by clone, on the remote too
+WITNESSED = (
+    "refs/gitagent/witnessed/"  # by remote: what it has, while that is looked at
+)
 REMOTES = "refs/gitagent/remote/"  # by remote: its target, as it was seen last
 HARVEST = "refs/gitagent/harvest/"  # pins of what is being taken over
 KEPT = "refs/gitagent/kept/"  # work that is on no branch

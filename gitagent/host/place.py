@@ -24,6 +24,19 @@ def owner(common_dir: Path) -> str:
     return hashlib.sha256(os.fsencode(os.path.realpath(common_dir))).hexdigest()[:32]
 
 
+def clone_id(common_dir: Path) -> str:
+    """Return a name for this clone that another one, or another machine's, has not.
+
+    It follows from where the clone lies, so nothing that is written there changes it.
+    """
+    try:
+        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        machine = ""
+    whole = f"{machine or os.uname().nodename}\0{os.path.realpath(common_dir)}"
+    return hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:12]
+
+
 def state_dir(common_dir: Path) -> Path:
     """Return the folder of the daemon's socket and log inside the repository."""
     return common_dir / "gitagent"

@@ -26,10 +26,18 @@ class Archived:
 
         ``chains`` are the refs of the archive, if they were read already.
         """
-        for tip in (objects.refs(ARCHIVE) if chains is None else chains).values():
+        self._look(objects, objects.refs(ARCHIVE) if chains is None else chains)
+        return self._records.get(ref)
+
+    def all(self, objects: Objects, chains: Mapping[str, str]) -> set[str]:
+        """Return the record commits that refs held when they were archived last."""
+        self._look(objects, chains)
+        return set(self._records.values())
+
+    def _look(self, objects: Objects, chains: Mapping[str, str]) -> None:
+        for tip in chains.values():
             if tip not in self._seen:
                 self._learn(objects, tip)
-        return self._records.get(ref)
 
     def _learn(self, objects: Objects, tip: str) -> None:
         steps: list[dict[str, str]] = []

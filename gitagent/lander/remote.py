@@ -13,6 +13,7 @@ from gitagent.git.push import Moved, NotPushed, Pushed, Refusal, push
 from gitagent.git.push import fetch as fetch_ref
 from gitagent.git.refs import ANY, RefUpdate, update
 from gitagent.git.repository import Repository
+from gitagent.lander import witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,16 @@ class Exchange:
 def exchange(
     repo: Repository, remote: str, ref: str, commit: str, *, send: bool
 ) -> Exchange:
-    """Push ``commit`` to ``ref`` on the remote; with ``send`` off only look there."""
+    """Push ``commit`` to ``ref`` on the remote; with ``send`` off only look there.
+
+    What the records are is told there too, once there were landings to push.
+    """
     said = push(repo, remote, ref, commit) if send else None
     if isinstance(said, Pushed):
         with suppress(GitagentError):  # it is what was seen last, no more
             seen = RefUpdate(REMOTES + remote, commit, ANY)
             update(repo.git, [seen], "gitagent: pushed")
+        witness.tell(repo, remote, ref)
         return Exchange(pushed=True)
     if said is not None and said.refusal is not Refusal.BEHIND:
         return Exchange(error=said.reason)
@@ -41,6 +46,8 @@ def exchange(
         return Exchange(moved=there.commit)
     if isinstance(there, NotPushed):
         return Exchange(error=there.reason)
+    if said is None:
+        witness.tell(repo, remote, ref, begin=False)
     return Exchange(error=said.reason if said is not None else "")
 
 
