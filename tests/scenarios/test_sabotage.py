@@ -61,7 +61,7 @@ FILES: dict[str, Content] = {
     "setup/hooks.py": "",
     ".gitignore": "*.o\n/kept/\n",
 }
-MANY = 60  # tips at once; 500 take 50 s
+MANY = 30  # tips at once; 500 take 50 s
 BREAK = "echo wrong > answer.txt\n"
 
 
@@ -627,10 +627,10 @@ def test_many_tips_at_once_are_taken_and_the_queue_ends(step: Step):
 def huge_trees(made: Stepped) -> dict[str, str]:
     """Push what is hard to merge, to walk, or to read; return the tips by name."""
     base, repo = made.repo.head(), made.repo
-    heads = [repo.commit_at(f"refs/heads/p{n}", {f"p{n}": ""}) for n in range(12)]
+    heads = [repo.commit_at(f"refs/heads/p{n}", {f"p{n}": ""}) for n in range(8)]
     octopus = made.push("octopus", {"o": "o"}, on=[base, *heads])
     empty = b"M 100644 inline %s\ndata 0\n\n"
-    many = b"".join(empty % b"many/%d/%d" % divmod(n, 100) for n in range(3000))
+    many = b"".join(empty % b"many/%d/%d" % divmod(n, 100) for n in range(1000))
     deep = empty % (b"d/" * 1400 + b"x")
     deeper = empty % (b"d/" * 2000 + b"x")
     imported(made, commit("refs/heads/land/many", base, many))
