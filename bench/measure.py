@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -58,7 +59,11 @@ def verdict(name: str, value: float, limit: float, unit: str) -> None:
 
 @contextmanager
 def private_home() -> Iterator[Path]:
-    """Give a scratch folder, and make HOME and Git's configuration private to it."""
+    """Give a scratch folder, and make HOME and Git's configuration private to it.
+
+    A bench that is terminated clears up as well, daemons included.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="gitagent-bench-") as name:
         scratch = Path(name)
         home = scratch / "home"

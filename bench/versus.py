@@ -6,7 +6,6 @@ simulation. So the two make the same decisions, and what is left is overhead.
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -155,9 +154,28 @@ def _real(repo: Path, names: tuple[str, ...], case: Case) -> tuple[float, int]:
     began = time.perf_counter()
     work.hand_over(repo, names)
     kills = 0
-    log = repo.with_name("daemon.log").open("ab")
     while True:
-        process = subprocess.Popen(
+        process = _start(repo)
+        try:
+            until = time.monotonic() + chance.uniform(*KILL_S)
+            while time.monotonic() < until and not done(watch):
+                time.sleep(0.02)
+            if done(watch):
+                spent = time.perf_counter() - began
+                process.terminate()
+                process.wait(30)
+                return spent, kills
+        finally:
+            process.kill()
+            process.wait(30)
+        kills += 1
+        if time.perf_counter() - began > LIMIT_S:
+            sys.exit(f"not done within {LIMIT_S:g} s")
+
+
+def _start(repo: Path) -> subprocess.Popen[bytes]:
+    with repo.with_name("daemon.log").open("ab") as log:
+        return subprocess.Popen(
             [*measure.GITAGENT, "up"],
             cwd=repo,
             env=dict(os.environ),
@@ -165,20 +183,6 @@ def _real(repo: Path, names: tuple[str, ...], case: Case) -> tuple[float, int]:
             stdout=log,
             stderr=log,
         )
-        until = time.monotonic() + chance.uniform(*KILL_S)
-        while time.monotonic() < until and not done(watch):
-            time.sleep(0.02)
-        if done(watch):
-            spent = time.perf_counter() - began
-            process.terminate()
-            process.wait(30)
-            log.close()
-            return spent, kills
-        process.send_signal(signal.SIGKILL)
-        process.wait(30)
-        kills += 1
-        if time.perf_counter() - began > LIMIT_S:
-            sys.exit(f"not done within {LIMIT_S:g} s: {log.name}")
 
 
 def _check_outcome(
