@@ -268,7 +268,6 @@ def test_a_stack_lands_as_one_set_in_order():
     assert [3] == landings(world)
 
 
-@pytest.mark.xfail(reason="two that a red target blocks are told two things by turns")
 def test_a_red_target_blames_nobody_and_says_so():
     world = batch(*"abc", window=2, bad={"p0"})
     world.receipts.clear()
