@@ -103,6 +103,8 @@ def tell(repo: Repository, remote: str, target: str, *, begin: bool = True) -> N
         return
     try:
         problem = _tell(repo, teller, remote, target, begin=begin)
+        if problem is None:  # what was not told stands in nobody's way
+            return
     except GitagentError as error:
         problem = error.line()
     teller.due = clock.monotonic() + EVERY_S
@@ -113,20 +115,20 @@ def tell(repo: Repository, remote: str, target: str, *, begin: bool = True) -> N
 
 def _tell(
     repo: Repository, teller: _Teller, remote: str, target: str, *, begin: bool
-) -> str:
-    """Return why it failed, or nothing."""
+) -> str | None:
+    """Return why it failed, or ""; None: there was nothing to tell."""
     ref = ref_of(repo)
     with repo.objects() as objects:
         if objects.ref(ref) is None:
             if not begin:
-                return ""
+                return None
             # Else a clone that lost its refs would begin another one, and be refused.
             found = push.fetch(repo, remote, ref, ref, timeout=TIMEOUT_S)
             if isinstance(found, push.NotPushed):
                 return found.reason
         tip = _append(repo, objects, teller, ref, target)
     if tip == teller.there:
-        return ""
+        return None
     said = push.push(repo, remote, ref, tip, timeout=TIMEOUT_S)
     if isinstance(said, push.NotPushed):
         return said.reason

@@ -319,17 +319,23 @@ def test_it_is_told_at_most_once_a_minute(
     assert first == hub.ref(own(made))
 
 
-def test_a_look_brings_what_was_held_back_and_begins_nothing(made: Bench, hub: Repo):
+def test_a_look_brings_what_was_held_back_and_begins_nothing(
+    made: Bench, hub: Repo, monkeypatch: pytest.MonkeyPatch
+):
     def look() -> None:
         exchange(made.repository, "origin", MAIN, made.target, send=False)
 
+    monkeypatch.setattr(witness, "EVERY_S", 60.0)
     look()
     before = hub.refs("refs/gitagent/")
     land(made, "a")
     tell(made)
+    first = hub.ref(own(made))
     land(made, "b")
+    restart()
     look()
 
+    assert None is not first
     assert {} == before
     assert hub.ref(own(made)) == made.repo.ref(own(made))
     assert 2 == len(chain(made, own(made)))
