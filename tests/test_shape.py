@@ -38,7 +38,7 @@ CALLS = {
     "datetime.today": (),
     "datetime.utcnow": (),
     "os.execv": (),
-    "os.execve": (),
+    "os.execve": ("host/process.py",),
     "os.execvp": ("host/forward.py",),
     "os.fork": ("host/forward.py",),
     "os.kill": ("host/",),

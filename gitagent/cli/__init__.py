@@ -40,7 +40,10 @@ COMMANDS: Final = {
     "doctor": "Say what on this machine or in this repository does not hold.",
     "verify": "Prove the landed history from its records.",
 }
-_HIDDEN: Final = {"hook": "Do the work of a Git hook."}
+_HIDDEN: Final = {
+    "hook": "Do the work of a Git hook.",
+    "rehearse": "Do all that a daemon does but act.",
+}
 
 _NOT_READ = 141  # 128 + SIGPIPE, what git itself ends with
 _INTERRUPTED = 130  # 128 + SIGINT

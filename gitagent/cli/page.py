@@ -114,11 +114,14 @@ def _head(
 ) -> Iterator[tuple[str, str]]:
     daemon, target = report["daemon"], report["target"]
     if daemon["running"]:
-        yield "good", f"{where}: the daemon runs (process {daemon['pid']})"
+        of = f", code of {daemon['code'][:12]}" if daemon["code"] else ""
+        yield "good", f"{where}: the daemon runs (process {daemon['pid']}{of})"
     elif working:
         yield "warn", f"{where}: no daemon runs, but a gitagent command is at work"
     else:
         yield "warn", f"{where}: no daemon runs; start one with: gitagent up --detach"
+    if daemon["swap"]:
+        yield "bad", daemon["swap"]
     short = target["ref"].removeprefix("refs/heads/")
     yield "plain", f"target {short} at {target['commit'][:12]}"
     if target["paused"]:

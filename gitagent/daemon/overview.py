@@ -74,6 +74,8 @@ class Overview:
     written: dict[str, int]  # unix time of the newest record, by its ref
     left_out: int  # settled records that are not here
     lineup: Lineup | None = None  # the daemon's word; None: it gives none
+    code: str | None = None  # commit that the daemon's own code is of
+    swap: str | None = None  # why it does not run newer code
     unacknowledged: int = 0  # outcomes in the inbox, of the newest few hundred
 
 
@@ -122,6 +124,8 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             written={row.ref: row.when for row in shown},
             left_out=len(rows) - len(shown),
             lineup=told,
+            code=(there.code or None) if there else None,
+            swap=(there.swap or None) if there else None,
             unacknowledged=_unacknowledged(objects, rows, tasks, submissions),
         )
 

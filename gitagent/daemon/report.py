@@ -32,7 +32,12 @@ def report(seen: Overview, now: datetime) -> dict[str, Any]:
     bare = known[BARE].runs if BARE in known else ()
     return {
         "version": VERSION,
-        "daemon": {"running": seen.pid is not None, "pid": seen.pid},
+        "daemon": {
+            "running": seen.pid is not None,
+            "pid": seen.pid,
+            "code": seen.code,
+            "swap": seen.swap,
+        },
         "target": {
             "ref": seen.target,
             "commit": seen.commit,

@@ -15,6 +15,8 @@ from gitagent.daemon import inbox, lineup, recover
 from gitagent.daemon.loop import Loop
 from gitagent.daemon.news import Follower, Tell
 from gitagent.daemon.read import Reader
+from gitagent.daemon.rehearsal import load_all
+from gitagent.daemon.swap import Swap, change_over, code
 from gitagent.errors import Busy, GitagentError
 from gitagent.git.refs import swift
 from gitagent.git.repository import Repository
@@ -36,20 +38,48 @@ def up(repo: Repository) -> int:
     A daemon that already runs is no failure. Raises Busy when a command holds the
     lock, and UserError when the repository has no settings.
     """
-    lock = DaemonLock.acquire(repo.common_dir)
-    if lock is None:
-        return _already(repo)
+    failed: Swap | None = None
+    while True:
+        lock = DaemonLock.acquire(repo.common_dir)
+        if lock is None:
+            return _already(repo)
+        swap, swapping = _be(repo, lock, failed)
+        if not swapping:
+            return 0
+        try:
+            change_over()
+        except OSError as error:  # else nobody would be the daemon
+            new = code(repo)
+            if new is not None:
+                swap.fail(new, f"it cannot be started: {error}")
+            failed = swap.again()
+
+
+def _be(repo: Repository, lock: DaemonLock, failed: Swap | None) -> tuple[Swap, bool]:
+    """Be the daemon until it is to end; True: for newer code of its own.
+
+    ``failed`` is the swap that the daemon before ended for in vain.
+    """
     wake = clock.Wake()
+    swap = failed or Swap(repo, code(repo))
+
+    def announce() -> None:
+        lock.announce(swap.running.commit if swap.running else "", swap.problem)
+
+    swap.tell, swap.wake = announce, wake.set
+    if swap.running is not None:
+        load_all()  # what is loaded later would be of whatever lies there then
     try:
         with _signals(wake) as stop, repo.objects() as objects:
             Reader(repo).read(objects, audit=False)  # refuse before announcing
-            lock.announce()
+            announce()
             inbox.begin(repo, objects)
             with swift(repo.git):
-                _serve(repo, wake, stop)
+                swapping = _serve(repo, wake, stop, swap)
     finally:
+        swap.close()
         lock.release()
-    return 0
+    return swap, swapping and not stop
 
 
 def _already(repo: Repository) -> int:
@@ -63,7 +93,8 @@ def _already(repo: Repository) -> int:
     return 0
 
 
-def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
+def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> bool:
+    """Take turns until told to stop; True: it is for newer code of its own."""
     loop = Loop(repo, wake)
     path = place.socket_path(repo.common_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,11 +107,15 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
         wake.set()
         return {"ok": True, "pid": os.getpid(), "version": __version__}
 
-    def told(_: Snapshot) -> bool:
+    swapping = False
+
+    def told(snapshot: Snapshot) -> bool:
+        nonlocal swapping
         if not watch.healthy():  # its thread died, or there are new folders of refs
             watch.stop()
             watch.start()
-        return bool(stop)
+        swapping = not stop and swap.due(snapshot)
+        return swapping or bool(stop)
 
     listener = Listener(path, answer)
     watch = Watch(repo.common_dir, wake)
@@ -98,7 +133,10 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int]) -> None:
     finally:
         listener.stop()
         watch.stop()
-    log("gitagent", "stopped")
+    log(
+        "gitagent", "stopped, to change over to its new code" if swapping else "stopped"
+    )
+    return swapping
 
 
 def _wind_down(loop: Loop, stop: list[int]) -> None:

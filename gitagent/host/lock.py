@@ -31,6 +31,8 @@ class Holder:
     ticks: int  # start time in clock ticks since boot
     boot: str
     since: str  # UTC
+    code: str = ""  # commit of the repository that its own code is of; empty: of none
+    swap: str = ""  # sentence why it does not run newer code; empty: there is none
 
 
 class DaemonLock:
@@ -39,6 +41,7 @@ class DaemonLock:
     def __init__(self, fd: int, common_dir: Path) -> None:
         self._fd = fd
         self._common_dir = common_dir
+        self._since = ""
 
     @classmethod
     def acquire(cls, common_dir: Path) -> Self | None:
@@ -54,9 +57,11 @@ class DaemonLock:
             sleep(_PAUSE_S)
         return None
 
-    def announce(self) -> None:
-        """Write who holds the lock, for `holder`."""
-        me = Holder(os.getpid(), ticks(os.getpid()) or 0, boot_id(), stamp())
+    def announce(self, code: str = "", swap: str = "") -> None:
+        """Write who holds the lock, for `holder`; again, if that has changed."""
+        pid = os.getpid()
+        self._since = self._since or stamp()
+        me = Holder(pid, ticks(pid) or 0, boot_id(), self._since, code, swap)
         path = _file(self._common_dir)
         path.parent.mkdir(exist_ok=True)
         new = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -89,8 +94,10 @@ def holder(common_dir: Path) -> Holder | None:
             int(values["ticks"]),
             str(values["boot"]),
             str(values["since"]),
+            str(values.get("code", "")),
+            str(values.get("swap", "")),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     same = found.boot == boot_id() and alive(found.pid, found.ticks)
     return found if same else None

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from gitagent.host.cancel import Cancel
 from gitagent.host.clock import monotonic
@@ -271,6 +271,18 @@ def start_detached(
             argv, cwd, env, stdin=null, stdout=to, stderr=to, pass_fds=pass_fds
         )
     return _disown(child)
+
+
+def become(argv: Sequence[str]) -> NoReturn:
+    """Be another program in this very process, which no thread of this one survives.
+
+    Standard streams stay, every other descriptor is closed. Raises OSError if it cannot
+    be started; then nothing has changed.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os.execve(argv[0], [*argv], os.environ)  # noqa: S606 - no shell is wanted
 
 
 def spawn(

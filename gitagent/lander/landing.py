@@ -6,7 +6,6 @@ from pathlib import Path
 import gitagent
 from gitagent.core.action import LandStep
 from gitagent.core.candidate import PathChange
-from gitagent.core.layout import DONE, TASKS
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.settings import Settings
 from gitagent.core.submission import CheckLine
@@ -18,7 +17,7 @@ from gitagent.git.text import Person, person
 from gitagent.git.tree import edit, product_tree
 from gitagent.host import clock
 from gitagent.lander import receipts
-from gitagent.lander.compose import compose
+from gitagent.lander.compose import compose, moved
 from gitagent.lander.contribution import strategy_of
 from gitagent.lander.forms import form, signer
 
@@ -122,8 +121,9 @@ def restart_hint(repo: Repository, changes: tuple[PathChange, ...]) -> str:
     if not any(change.path.startswith(folder) for change in changes):
         return ""
     return (
-        "This landing changes the gitagent that made it, which still runs as it was. "
-        "Restart it: `gitagent down`, then `gitagent up --detach`."
+        "This landing changes the gitagent that made it. A daemon changes over to it "
+        "once the new code has read the repository; `gitagent status` says whose code "
+        "runs, and why if it is not the newest."
     )
 
 
@@ -153,14 +153,6 @@ def _tree(objects: Objects, step: LandStep, parent: str, landing: Landing) -> st
             f"{candidate.product} was checked"
         )
     return tree
-
-
-def moved(objects: Objects, tree: str, task: str) -> dict[str, tuple[int, str] | None]:
-    """Return the edit that moves a task's file to ``done/``; empty without one."""
-    file = objects.path(tree, f"{TASKS}{task}.md")
-    if file is None:
-        return {}
-    return {f"{TASKS}{task}.md": None, f"{DONE}{task}.md": (file.mode, file.oid)}
 
 
 def _free(objects: Objects, tree: str, path: str) -> str:

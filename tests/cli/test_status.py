@@ -42,7 +42,7 @@ def test_json_has_the_keys_of_the_contract_in_their_order(repo):
     said = call(repo, "status", "--json").json
 
     assert TOP == list(said)
-    assert ["running", "pid"] == list(said["daemon"])
+    assert ["running", "pid", "code", "swap"] == list(said["daemon"])
     keys = ["ref", "commit", "paused", "direct", "findings", "push", "checks"]
     assert keys == list(said["target"])
     assert TASK == list(said["tasks"][0])
@@ -54,7 +54,8 @@ def test_json_has_the_keys_of_the_contract_in_their_order(repo):
 def test_a_fresh_repository_is_idle(repo):
     said = call(repo, "status", "--json").json
 
-    assert {"running": False, "pid": None} == said["daemon"]
+    off = {"running": False, "pid": None, "code": None, "swap": None}
+    assert off == said["daemon"]
     assert ("refs/heads/main", repo.head()) == (
         said["target"]["ref"],
         said["target"]["commit"],

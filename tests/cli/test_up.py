@@ -36,7 +36,7 @@ def test_detached_it_runs_until_down_and_both_can_be_said_twice(repo):
 
     assert [0, 0, 0, 0] == [each.returncode for each in (before, first, again, down)]
     assert said["running"] is True
-    assert {"running": False, "pid": None} == after
+    assert {"running": False, "pid": None, "code": None, "swap": None} == after
     assert not held(repo.common_dir)
     wait_for(lambda: not alive(said["pid"], started), what="the daemon is gone")
 

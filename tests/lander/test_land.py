@@ -201,7 +201,7 @@ def test_a_note_that_exists_already_is_not_overwritten(made: Bench):
     assert path.replace(".md", "-2.md") == note_of(made)[0]
 
 
-def test_a_landing_of_gitagent_itself_says_that_it_has_to_be_restarted(
+def test_a_landing_of_gitagent_itself_says_that_a_daemon_changes_over(
     made: Bench, monkeypatch: pytest.MonkeyPatch
 ):
     package = made.repo.path / "src" / "gitagent"
@@ -210,8 +210,8 @@ def test_a_landing_of_gitagent_itself_says_that_it_has_to_be_restarted(
     without = note_of(made)[1]
     made.land(tip_of(made, {"src/gitagent/loop.py": "1\n"}))
 
-    assert "gitagent down" not in without
-    assert "gitagent down" in note_of(made)[1]
+    assert "changes over" not in without
+    assert "changes over" in note_of(made)[1]
 
 
 # --- the task's file
