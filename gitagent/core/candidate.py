@@ -44,6 +44,7 @@ class Candidate:
     base: str  # target commit
     tips: tuple[str, ...]  # submitted commits, in order
     submission: str = ""  # id of the last one
+    ends: str | None = None  # the task whose file the last one moves to done/
     contained: bool = False  # its tip is part of what is below: nothing to land
     product: str = ""  # product tree; empty on conflict
     conflicts: tuple[str, ...] = ()  # paths; not empty means conflict

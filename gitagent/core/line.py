@@ -112,8 +112,8 @@ def _left_out(
         return True
     ruling = Ruling() if step.conflicts or step.fault else _rule(each, step, snapshot)
     no = " ".join((*_unmerged(step, settings), *ruling.no))
-    provisional = bool(step.conflicts or step.fault or step.colliding)
-    if no and provisional and not (first or step.final):
+    if no and not (first or step.final):
+        # One ahead that never lands may be what makes it so, by a rename for instance.
         reason = f"It is looked at again when those ahead of it have landed: {no}"
         _put(each, _QUEUED, reason, now, found)
     elif no:

@@ -126,7 +126,7 @@ class _Turn:
             actions += self._runs(checked)
         actions += self._told(checked, _touched(actions))
         if plan.land and not paused:
-            actions.append(self._land(order[: plan.land]))
+            actions += self._land(order[: plan.land])
         return actions
 
     def _plan(self, order: Set) -> Plan:
@@ -198,7 +198,15 @@ class _Turn:
     def _put_off(self, key: str) -> bool:
         return self.snapshot.live.waits.get(f"run {key}", 0.0) > self.now.monotonic
 
-    def _land(self, ids: Set) -> Land:
+    def _land(self, ids: Set) -> Iterator[Action]:
+        """Land a set, once all the steps to it are known."""
+        steps = [self.sets.verdict(ids[:k]) for k in range(1, len(ids) + 1)]
+        if all(step.candidate for step in steps):
+            yield self._landing(ids)
+        elif not self.snapshot.live.preparing:
+            yield Prepare(self.sets.base, (self.sets.submissions(ids),))
+
+    def _landing(self, ids: Set) -> Land:
         batch = self.settings.lander.mode is LanderMode.BATCH
         tip = self.sets.verdict(ids)
         steps = []

@@ -48,11 +48,14 @@ class QueueHands:
 
     def submit(self, submissions: list[Submission], objects: Objects) -> None:
         """Create submissions; creating one again is no change."""
-        for made in submit.create_many(self.repo, objects, submissions):
-            if made.settled:
-                # An archived one: its object is not taken again, and need not be
-                # looked up at every turn.
+        created = submit.create_many(self.repo, objects, submissions)
+        for made, offered in zip(created, submissions, strict=True):
+            if made.settled or made.tip != offered.tip:
+                # An archived one, whose object is not taken again, or one of another
+                # object with the same id: not to be looked up at every turn.
                 self.live.wait(f"Submit {made.id}", FORGET_S)
+                if made.tip != offered.tip:
+                    log("queue", f"{offered.tip} is not taken: {made.id} is {made.tip}")
                 continue
             log("queue", f"{made.id} submitted from {made.branch}")
             failpoint("submission-created")

@@ -113,7 +113,11 @@ class Loop:
             if error.line() != self._problem:
                 self._problem = error.line()
                 log("gitagent", self._problem)
-            return False
+        except Exception as error:  # noqa: BLE001 - of ours; the next turn may be better
+            if repr(error) != self._problem:
+                self._problem = repr(error)
+                log("gitagent", crash.report(error, lambda: self.repo))
+        return False
 
     def _turn(self, objects: Objects) -> bool:
         heard = self._hear(objects)

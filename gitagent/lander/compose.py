@@ -7,7 +7,7 @@ one, which has the same product and more notes and tasks.
 from collections.abc import Iterable
 
 from gitagent.core.candidate import PathChange
-from gitagent.core.layout import AGENT, RECORD_FOLDERS
+from gitagent.core.layout import AGENT, DONE, RECORD_FOLDERS, TASKS
 from gitagent.errors import LostRace, UserError
 from gitagent.git.objects import Objects
 from gitagent.git.tree import edit
@@ -45,3 +45,11 @@ def compose(
         return edit(objects, tree, wanted)
     except UserError as error:
         raise LostRace(f"{AGENT} was changed on the target meanwhile") from error
+
+
+def moved(objects: Objects, tree: str, task: str) -> dict[str, tuple[int, str] | None]:
+    """Return the edit that moves a task's file to ``done/``; empty without one."""
+    file = objects.path(tree, f"{TASKS}{task}.md")
+    if file is None:
+        return {}
+    return {f"{TASKS}{task}.md": None, f"{DONE}{task}.md": (file.mode, file.oid)}

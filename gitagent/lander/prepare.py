@@ -21,9 +21,9 @@ from gitagent.git.merge import Merger, MergeResult
 from gitagent.git.objects import BLOB, EXECUTABLE, GITLINK, TREE, MissingObject, Objects
 from gitagent.git.refs import ANY, RefUpdate, update
 from gitagent.git.repository import Repository
-from gitagent.git.tree import product_tree, walk_changes
+from gitagent.git.tree import edit, product_tree, walk_changes
 from gitagent.host.failpoint import failpoint
-from gitagent.lander.compose import compose
+from gitagent.lander.compose import compose, moved
 from gitagent.lander.contribution import merged_by, strategy_of
 from gitagent.lander.scope import colliding
 from gitagent.lander.texts import text
@@ -85,7 +85,7 @@ class Round:
     def _step(self, submission: Submission, below: tuple[str, ...]) -> Candidate:
         """Merge one submission onto the tips below it."""
         tip, onto = submission.tip, self._commit(below)
-        blank = Candidate(self.base, (*below, tip), submission.id)
+        blank = Candidate(self.base, (*below, tip), submission.id, submission.ends)
         if self.objects.ancestor(tip, onto):
             return replace(blank, contained=True)
         before = self.objects.commit(onto).tree
@@ -108,7 +108,8 @@ class Round:
         fault = fault or self._misplaced(merged.tree)
         if fault:
             return replace(blank, fault=fault, final=True)
-        self._commits[blank.tips] = self._write(merged.tree, onto, tip)
+        after = self._ended(merged.tree, submission.ends)
+        self._commits[blank.tips] = self._write(after, onto, tip)
         return replace(
             blank,
             product=product_tree(self.objects, merged.tree),
@@ -176,8 +177,16 @@ class Round:
                 self.objects.commit(below).tree,
                 made.changes,
             )
-            self._commits[tips] = self._write(tree, below, tips[-1])
+            self._commits[tips] = self._write(
+                self._ended(tree, made.ends), below, tips[-1]
+            )
         return self._commits[tips]
+
+    def _ended(self, tree: str, task: str | None) -> str:
+        """Return the tree as it lands, the note aside: a task that ends has moved."""
+        return (
+            edit(self.objects, tree, moved(self.objects, tree, task)) if task else tree
+        )
 
     def _write(self, tree: str, below: str, tip: str) -> str:
         who = replace(OWN, when=self.objects.commit(tip).committer.when)

@@ -17,7 +17,8 @@ from gitagent.git.repository import Repository
 from gitagent.git.text import Person, person
 from gitagent.git.tree import edit
 from gitagent.host import clock
-from gitagent.lander.landing import committer, moved
+from gitagent.lander.compose import moved
+from gitagent.lander.landing import committer
 
 _TRIES: Final = 100  # commits of others on the target that may come first
 _PATIENCE_S: Final = 5.0  # with a lock that others hold
