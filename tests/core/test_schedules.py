@@ -6,12 +6,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     invariant,
     precondition,
     rule,
 )
 
 from gitagent.core.receipt import Result
+from gitagent.core.settings import LanderMode
 from gitagent.core.submission import Submission
 from gitagent.core.task import SETTLED, Land, Outcome, TaskState
 from tests.core.world import World, settings
@@ -34,6 +36,12 @@ class Schedules(RuleBasedStateMachine):
         self.world = World(settings=settings(parallel=2, retries=1))
         self.counter = 0
         self.settled: dict[str, Submission] = {}
+
+    @initialize(mode=st.sampled_from(LanderMode), window=st.integers(0, 3))
+    def lands_by(self, mode, window):
+        now = self.world.settings
+        lander = replace(now.lander, mode=mode, window=window)
+        self.world.settings = replace(now, lander=lander)
 
     def fresh(self, prefix: str) -> str:
         self.counter += 1

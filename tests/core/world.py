@@ -44,6 +44,7 @@ class World:
 
     settings: Settings = field(default_factory=settings)
     clock: int = 0
+    bases: list[str] = field(default_factory=lambda: ["t0"])  # targets, oldest first
     target: str = "t0"
     product: str = "p0"
     tasks: dict[str, TaskFile] = field(default_factory=dict)
@@ -353,6 +354,7 @@ class World:
         """Move the target: by a landing, by records alone, or by a new product."""
         self.clock += 1
         old, self.target = self.target, f"t{int(self.target[1:]) + 1}"
+        self.bases.append(self.target)
         if landed is None and product != self.product:
             self.candidates.clear()
         known = self.candidates.values()
