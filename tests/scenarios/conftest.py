@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.gated import CHECK as GATED
+from tests.support.gated import Gated
 from tests.support.repos import Content, Repo, settings_text
 from tests.support.stepping import Stepped, config, keep
 
@@ -58,3 +60,13 @@ def step(tmp_path: Path, outside: Path) -> Iterator[Callable[..., Stepped]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def gated(step: Callable[..., Stepped], outside: Path) -> Callable[..., Gated]:
+    """Make a queue that can be held: ``gated(mode="chain", window=3)``."""
+
+    def make(**lander: object) -> Gated:
+        return Gated(step(GATED.format(outside), lander=lander), outside)
+
+    return make
