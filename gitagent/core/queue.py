@@ -102,6 +102,9 @@ class _Turn:
 
     def __post_init__(self) -> None:
         """Tell the queue apart."""
+        self._walk()
+
+    def _walk(self) -> None:
         snapshot = self.snapshot
         self.line = line(self.queue, snapshot, self.now)
         members = {each.id: each for each in self.line.members}
@@ -110,18 +113,17 @@ class _Turn:
 
     def actions(self) -> list[Action]:
         """Return what is to be done, runs before landings: these take longer."""
-        order = tuple(each.id for each in self.line.members)
-        actions = list(self.line.actions)
-        plan = self._plan(order)
+        answers: list[Action] = []
+        order, plan = self._plan()
         while plan.reject and (answer := self._answer(order[0])) is not None:
-            actions += answer
-            self.line.out.add(order[0])
-            order = order[1:]
-            plan = self._plan(order)
+            answers += answer
+            self.queue = [each for each in self.queue if each.id != order[0]]
+            self._walk()
+            order, plan = self._plan()
         checked = [(ids, self.sets.verdict(ids)) for ids in plan.run]
         checked += self._asked(order)
         paused = self.snapshot.switch.position is Position.PAUSED
-        actions += self._prepare(checked)
+        actions = [*answers, *self.line.actions, *self._prepare(checked)]
         if not paused:
             actions += self._runs(checked)
         actions += self._told(checked, _touched(actions))
@@ -129,13 +131,16 @@ class _Turn:
             actions += self._land(order[: plan.land])
         return actions
 
-    def _plan(self, order: Set) -> Plan:
+    def _plan(self) -> tuple[Set, Plan]:
+        order = tuple(each.id for each in self.line.members)
         settings, cores = self.settings.lander, self.snapshot.machine.cores
         slots = settings.window or max(1, cores)
         outcomes = rates.recent(self.snapshot.submissions.values())
         if settings.mode is LanderMode.CHAIN:
-            return plan_chain(order, self.sets.fact, rates.window(outcomes, slots))
-        return plan_batch(order, self.sets.fact, slots, rates.learned(outcomes))
+            size = rates.window(outcomes, slots)
+            return order, plan_chain(order, self.sets.fact, size)
+        learned = rates.learned(outcomes)
+        return order, plan_batch(order, self.sets.fact, slots, learned)
 
     def _answer(self, first: str) -> list[Action] | None:
         """Answer the first, which failed twice; None: the target has to be asked.
@@ -143,6 +148,8 @@ class _Turn:
         It is to blame only for what passes on the bare target.
         """
         failed = self.sets.verdict((first,))
+        if failed.candidate is None:
+            return None  # it stands on one answered just now: for the next turn to see
         bare = self.sets.bare(blamed(failed, self.settings))
         submission = self.sets.members[first]
         if bare.fact is Fact.GREEN:

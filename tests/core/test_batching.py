@@ -281,7 +281,6 @@ def test_a_red_target_blames_nobody_and_says_so():
     assert "target is red" in by_tip(world, "a").reason
 
 
-@pytest.mark.xfail(reason="rejected without a reason, in the turn of the lower one")
 def test_a_red_target_does_not_reject_what_stands_on_one_that_it_blocks():
     world = batch(*"abc", window=2, bad={"p0"}, below={"b": ("a",)})
     world.receipts.clear()

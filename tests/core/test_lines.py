@@ -26,10 +26,9 @@ from gitagent.core.switch import RUNNING, Position, Switch
 from tests.core.world import World
 
 CHECKS = (Check(name="lint", run="lint"), Check(name="tests", run="test", group=2))
-# TODO(stuck): what cannot be merged without one that was answered in the same turn is
-# rejected without a reason.
-STUCK: list[str] = []  # "conflicting", "clash", "stack"
-KINDS = st.sampled_from(["good"] * 6 + ["bad", "bad", "pair", "guarded", *STUCK])
+KINDS = st.sampled_from(
+    ["good"] * 6 + ["bad", "bad", "pair", "guarded", "conflicting", "clash", "stack"]
+)
 
 OUT = frozenset({SubmissionState.HELD, SubmissionState.QUEUED})
 DECIDED = frozenset({SubmissionState.LANDED, SubmissionState.REJECTED})

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from gitagent.core import action as act
 from gitagent.core.receipt import Result
 from gitagent.core.settings import Check, Lander, LanderMode, Settings
@@ -374,7 +372,6 @@ def test_what_changes_the_settings_ends_the_line_and_passes_old_and_new_checks()
     assert {"tests", "new"} == b
 
 
-@pytest.mark.xfail(reason="rejected without a reason, in the turn of the lower one")
 def test_of_a_stack_the_upper_one_needs_the_rejected_lower_one_and_says_so():
     world = chain("a", "b", window=1, below={"b": ("a",)}, bad={"a"})
     world.run_all()

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gitagent.core.action import Submit
 from gitagent.core.progress import decide_tasks
-from gitagent.core.settle import submission_for
 from gitagent.core.settings import Settings
+from gitagent.core.settle import submission_for
 from gitagent.core.snapshot import Moment, Offer, Snapshot, Target
 from gitagent.core.task import Attempt, Land, Outcome, TaskFile, TaskState
 from gitagent.daemon import entry

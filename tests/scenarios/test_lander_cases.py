@@ -373,7 +373,6 @@ def test_the_top_of_a_stack_brings_what_it_stands_on(step: Step, outside: Path):
     assert 1 == len(lines(outside / "runs"))
 
 
-@pytest.mark.xfail(reason="rejected without a reason, in the turn of the lower one")
 def test_what_stands_on_a_rejected_one_says_so_and_never_runs(
     step: Step, outside: Path
 ):
