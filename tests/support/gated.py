@@ -17,6 +17,7 @@ from tests.support.stepping import Stepped, lines, pipe
 CHECK = (
     "s=$(ls -d [a-z] 2> /dev/null | tr -d '\\n'); s=${{s:-none}};"
     "echo $s >> {0}/started;"
+    "rm {0}/flake-$s 2> /dev/null && exit 1;"
     "if [ -p {0}/$s ]; then read x < {0}/$s || exit 9; exit $x; fi;"
     "[ $(cat none [a-z] 2> /dev/null | grep -cx pair) -lt 2 ] || exit 1;"
     "! grep -qsx bad [a-z]"
@@ -39,6 +40,10 @@ class Gated:
         """Let later runs on these sets decide for themselves again."""
         for each in sets:
             (self.outside / each).unlink()
+
+    def flake(self, name: str) -> None:
+        """Let the next run on a set fail, and no other."""
+        (self.outside / f"flake-{name}").touch()
 
     def let(self, name: str, code: int = 0) -> None:
         """Let the one run that waits on a set end with this exit code."""
