@@ -206,7 +206,8 @@ def test_interrupting_is_exit_130_without_a_traceback(repo):
     call(repo, "init", "--no-check")
     repo.commit({"a": "a"}, branch="work")
     with subprocess.Popen(
-        [*COMMAND, "submit", "work", "--wait"],
+        # A suite that was started in the background ignores the signal, as do its own.
+        ["env", "--default-signal=INT", *COMMAND, "submit", "work", "--wait"],
         cwd=repo.path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -215,7 +216,10 @@ def test_interrupting_is_exit_130_without_a_traceback(repo):
         assert waiting.stderr is not None
         said = waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
-        _, rest = waiting.communicate(timeout=60)
+        try:
+            _, rest = waiting.communicate(timeout=60)
+        finally:
+            waiting.kill()
 
     assert "no daemon runs" in said
     assert 130 == waiting.returncode
