@@ -30,9 +30,6 @@ KINDS = st.sampled_from(
     ["good"] * 6 + ["bad", "bad", "pair", "guarded", "conflicting", "clash", "stack"]
 )
 
-OUT = frozenset({SubmissionState.HELD, SubmissionState.QUEUED})
-DECIDED = frozenset({SubmissionState.LANDED, SubmissionState.REJECTED})
-
 
 class Watched(World):
     """A world that looks at each landing whether it overtakes somebody."""
@@ -43,6 +40,7 @@ class Watched(World):
         last = max(n for n, each in enumerate(before) if each.id in there)
         passed = [each for each in before[:last] if each.id not in there]
         out = {each.id for each in passed if self.may_be_passed(each)}
+        assert not any(self.is_late(step.submission) for step in steps)
         done = super().land(steps)
         if self.target != base:
             for each in passed:
@@ -58,13 +56,17 @@ class Watched(World):
     def may_be_passed(self, each: Submission) -> bool:
         """Whether something of its own keeps it from landing now."""
         tip = each.tip
-        drained = self.switch.position is Position.DRAINING
-        late = drained and each.created > self.switch.since
         unapproved = tip in self.needs_approval and each.id not in self.approvals
         clashes = any(tip in pair for pair in self.clashes)
         blocked = self.is_red() and self.is_red((tip,))
         stuck = tip in self.conflicting or clashes
+        late = self.is_late(each)
         return bool(late or unapproved or stuck or blocked or each.id in self.held)
+
+    def is_late(self, each: Submission) -> bool:
+        """Whether it came after the queue began to drain."""
+        drained = self.switch.position is Position.DRAINING
+        return drained and each.created > self.switch.since
 
 
 class Lines(RuleBasedStateMachine):
@@ -130,6 +132,19 @@ class Lines(RuleBasedStateMachine):
             result = Result.FAILED
         world.end_run(key, result)
 
+    @precondition(lambda self: self.world.runs)
+    @rule(most=st.integers(1, 6))
+    def some_time_is_given_to_checks(self, most):
+        world = self.world
+        for _ in range(most):
+            if world.merging:
+                world.merged()
+                world.settle()
+            if world.runs:
+                key = max(world.runs)
+                world.end_run(key, world.true_result(world.runs[key]))
+                world.settle()
+
     @precondition(lambda self: self.world.merging)
     @rule()
     def candidates_are_made(self):
@@ -171,6 +186,7 @@ class Lines(RuleBasedStateMachine):
         world = self.world
         world.clock += 1
         world.switch = Switch(position, world.now().precise, "Ann <ann@example.com>")
+        world.clock += 1
 
     @rule()
     def a_person_moves_records(self):
@@ -250,7 +266,8 @@ class Lines(RuleBasedStateMachine):
         world = self.world
         if not any(line.state == "failed" for line in new.checks):
             assert new.reason
-            assert self.unmergeable(new) or self.lost_below(new), new
+            lost = self.world.lacks(new, set())
+            assert world.conflict(new.tip, ()) or lost, new
             return
         assert new.base in world.bases
         there = [
@@ -260,15 +277,6 @@ class Lines(RuleBasedStateMachine):
         ]
         assert any(run.candidate.base in world.bases for run in there), new
         assert self.truly_bad(new.tip), f"wrong reject of {new}"
-
-    def unmergeable(self, new: Submission) -> bool:
-        clashes = (pair for pair in self.world.clashes if new.tip in pair)
-        return new.tip in self.world.conflicting or any(clashes)
-
-    def lost_below(self, new: Submission) -> bool:
-        lost = {SubmissionState.REJECTED, SubmissionState.WITHDRAWN}
-        states = {self.world.submissions[each].state for each in new.needs}
-        return bool(states & lost)
 
     def truly_bad(self, tip: str) -> bool:
         """Whether it fails with what has landed, some of which may be newer."""
