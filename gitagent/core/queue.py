@@ -126,7 +126,8 @@ class _Turn:
         actions = [*answers, *self.line.actions, *self._prepare(checked)]
         if not paused:
             actions += self._runs(checked)
-        actions += self._told(checked, _touched(actions))
+        landing = set(order[: plan.land])
+        actions += self._told(checked, _touched(actions) | landing)
         if plan.land and not paused:
             actions += self._land(order[: plan.land])
         return actions
@@ -190,9 +191,12 @@ class _Turn:
 
     def _runs(self, checked: list[tuple[Set, Verdict]]) -> Iterator[Action]:
         """Start what is wanted and stop the rest, once it is known what that is."""
+        keys = frozenset(j.key for _, verdict in checked for j in verdict.judged)
+        stale = any(key not in keys for key, _ in self.snapshot.live.runs)
         if all(verdict.candidate for _, verdict in checked):
-            keys = (j.key for _, verdict in checked for j in verdict.judged)
-            yield from _stop(self.snapshot, frozenset(keys))
+            yield from _stop(self.snapshot, keys)
+        elif stale:
+            return  # what runs may be wanted still, and fills the window meanwhile
         started = set(self.snapshot.live.runs)
         for ids, verdict in checked:
             for judged, run in wanted_runs(verdict.judged, verdict.failed):

@@ -8,11 +8,11 @@ from gitagent.core.submission import Submission, SubmissionState
 
 RECENT: Final = 50  # outcomes that are looked at
 
-# Before there are outcomes: one submission in twenty fails, and one red set in four is
-# a flake, so that a first red set of many is run again before it is cut. One that
-# proves real is enough to cut the next at once.
+# Before there are outcomes: one submission in twenty fails, and one red set in three is
+# a flake, so that a first red set of many is run again before it is cut: a flake then
+# costs one run more. One that proves real is enough to cut the next at once.
 _FAILED, _SETTLED = 1.0, 20.0
-_FLAKY, _REDS = 0.5, 2.0
+_FLAKY, _REDS = 1.0, 3.0
 _LEAST, _MOST = 0.01, 0.5
 
 

@@ -26,7 +26,7 @@ def test_failures_are_learned_and_flakes_with_them():
 
     assert 11 / 40 == rates.failure
     # The two landed together, by one run.
-    assert 1.5 / 13 == rates.flake
+    assert 2 / 14 == rates.flake
 
 
 def test_a_conflict_or_a_withdrawal_says_nothing_about_checks():
