@@ -74,6 +74,7 @@ class Loop:
     _archived: float = 0.0
     _failed: Counter[str] = field(default_factory=Counter)
     _problem: str = ""
+    _digest: tuple[Settings, str] | None = None
 
     def __post_init__(self) -> None:
         """Make the parts that one thread owns."""
@@ -300,6 +301,12 @@ class Loop:
         self.live.remote = None
         return True
 
+    def _environment(self, settings: Settings) -> str:
+        """Return the digest of the environment; made anew for new settings alone."""
+        if self._digest is None or self._digest[0] is not settings:
+            self._digest = settings, environment(settings)
+        return self._digest[1]
+
     def _machine(self, settings: Settings | None) -> Machine:
         confined = settings is None or settings.sandbox.mode is SandboxMode.REQUIRED
         full = place.cache_problem(self.repo.common_dir)
@@ -308,7 +315,7 @@ class Loop:
             full = _FULL.format(root)
         return Machine(
             sandbox=sandbox.probe() if confined else None,
-            environment=environment(settings) if settings else "",
+            environment=self._environment(settings) if settings else "",
             full=full,
             boot=boot.boot_id(),
             cores=CORES,
