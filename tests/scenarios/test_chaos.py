@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import chaos
 
-KILLS = 6
+KILLS = 25
 
 
 @pytest.mark.slow
