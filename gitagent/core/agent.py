@@ -21,6 +21,9 @@ class Agent:
     network: tuple[str, ...] = ()  # "host:port"
     may: tuple[str, ...] = ("write", "shell")  # grants, of GRANTS
     instructions: str = ""
+    description: str = ""
+    path: str = ""  # of its definition, for people; "": built in
+    blob: str = ""  # object id of the definition's content; "": none
 
 
 SHELL = Agent(name="shell", backend="shell")

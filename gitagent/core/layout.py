@@ -7,6 +7,7 @@ HEADS = "refs/heads/"
 FOR = "refs/for/"  # pushed to, and never there
 
 TASK_RECORDS = "refs/gitagent/tasks/"
+EXCHANGES = "refs/gitagent/exchanges/"  # with models, by task
 SUBMISSIONS = "refs/gitagent/submissions/"
 CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
 APPROVALS = "refs/gitagent/approvals/"  # by submission
@@ -28,6 +29,7 @@ CONFIG = ".agent/config.toml"
 AGENTS = ".agent/agents/"
 TASKS = ".agent/tasks/"
 DONE = ".agent/tasks/done/"
+ANSWERS = ".agent/tasks/answers/"  # what people wrote to questions of tasks
 LANDINGS = ".agent/landings/"
 MEMORY = ".agent/memory/"
 RECORD_FOLDERS = (TASKS, LANDINGS, MEMORY)  # not part of the product tree

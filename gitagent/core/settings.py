@@ -249,6 +249,21 @@ class Model(Strict):
         default="anthropic:claude-sonnet-4-5",
         metadata=_doc("provider:model of an agent that names none"),
     )
+    fallback: tuple[str, ...] = field(
+        default=(),
+        metadata=_doc(
+            "provider:model that stand in, in this order, when the default cannot be "
+            "had; a model that an agent names is never replaced"
+        ),
+    )
+    aliases: dict[str, str] = field(
+        default_factory=dict,
+        metadata=_doc("short names for agent definitions, as provider:model"),
+    )
+    patience: Seconds = field(
+        default=300,
+        metadata=_doc("how long a provider may say nothing before it counts as hung"),
+    )
     providers: dict[str, Provider] = field(
         default_factory=_providers, metadata=_doc("providers by name")
     )

@@ -7,6 +7,9 @@ is wanted. Wherever the two disagree (the file was amended or deleted), the file
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gitagent.core.question import Answer, Card, Question
+from gitagent.core.usage import NOTHING, Usage
+
 
 class TaskState(StrEnum):
     """Where a task stands; what is true in each state."""
@@ -67,6 +70,7 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"  # it ran past its time limit
     STOPPED = "stopped"  # a person stopped it
     AMENDED = "amended"  # its task file changed while it ran
+    QUESTION = "question"  # it has to be told something, or may spend no more
     INTERRUPTED = "interrupted"  # the daemon went away; costs no retry
     CLAIMED = "claimed"  # another daemon has claimed the task; costs no retry
     REFUSED = "refused"  # it could not be started on this machine
@@ -103,6 +107,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Instruction:
+    """A text that an agent was given beyond its task."""
+
+    path: str  # for people: where it is from
+    blob: str  # object id of its content
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One go of a worker at a task."""
 
@@ -122,6 +134,15 @@ class Attempt:
     summary: str = ""  # from the agent's return, as are the next two
     divergence: str = ""  # what it did other than it was asked; "" if it did not say
     commands: tuple[str, ...] = ()  # commands it claims to have run; run again
+    model: str = ""  # "provider:model" that it was to talk to; "": none
+    program: str = ""  # version of the agent's program, as it says itself
+    session: str = ""  # name of the agent's saved conversation; "": it has none
+    resumed: bool = False  # whether it went on from a saved conversation
+    answer: str = ""  # the agent's last words, up to a limit; a claim
+    usage: Usage = NOTHING  # of models, as their providers count
+    transcript: str = ""  # blob of what it did, a JSON object a line; "": none
+    instructions: tuple[Instruction, ...] = ()  # in the order that it was given them
+    questions: tuple[Question, ...] = ()  # that it ended with
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +163,12 @@ class TaskRecord:
     tip: str | None = None  # newest harvested commit
     submission: str | None = None  # id of the newest submission
     feedback: str = ""  # failing output that the next attempt is given
-    request: str | None = None  # "stop" or "retry" asked for and not yet done
+    request: str | None = None  # "stop", "retry" or "answer", and not yet done
+    card: Card | None = None  # what it asks; None unless it is in `question`
+    answers: tuple[Answer, ...] = ()  # to its questions so far, oldest first
+    extra_usd: float = 0.0  # that people added to its budget
+    extra_tokens: int = 0
+    answer_blob: str = ""  # of the committed answer file that was taken last
     claim: str | None = None  # object id of the claim pushed to the remote
     oid: str = field(default="", compare=False)  # record commit this was read from
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from gitagent import __version__
 from gitagent.core.approval import Approval
+from gitagent.core.exchange import Exchange
 from gitagent.core.inbox import Inbox
 from gitagent.core.receipt import Receipt
 from gitagent.core.submission import Submission
@@ -28,7 +29,9 @@ from gitagent.files import clean
 VERSION = 1
 NAME = f"record-v{VERSION}.json"  # of the blob in a record commit's tree
 
-_Record = TypeVar("_Record", TaskRecord, Submission, Approval, Receipt, Switch, Inbox)
+_Record = TypeVar(
+    "_Record", TaskRecord, Submission, Approval, Receipt, Switch, Inbox, Exchange
+)
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
 
 
@@ -107,6 +110,21 @@ def load_inbox(data: bytes, oid: str = "") -> Inbox:
     return _load(Inbox, data, oid=oid)
 
 
+def dump_exchange(exchange: Exchange) -> bytes:
+    """Return an exchange as JSON, without the commit it was read from."""
+    return _dump(exchange)
+
+
+def load_exchange(data: bytes, oid: str = "") -> Exchange:
+    """Return the exchange in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Exchange, data, oid=oid)
+
+
 def dump_receipt(receipt: Receipt) -> bytes:
     """Return a receipt as JSON."""
     return _dump(receipt)
@@ -125,7 +143,7 @@ def load_receipt(data: bytes, place: str = "") -> Receipt:
 
 
 def _dump(
-    record: TaskRecord | Submission | Approval | Receipt | Switch | Inbox,
+    record: TaskRecord | Submission | Approval | Receipt | Switch | Inbox | Exchange,
 ) -> bytes:
     values = _encode(record)
     values.pop("oid", None)
