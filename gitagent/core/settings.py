@@ -252,8 +252,7 @@ class Model(Strict):
     fallback: tuple[str, ...] = field(
         default=(),
         metadata=_doc(
-            "provider:model that stand in, in this order, when the default cannot be "
-            "had; a model that an agent names is never replaced"
+            "provider:model that stand in, in this order, for the default alone"
         ),
     )
     aliases: dict[str, str] = field(
