@@ -1,8 +1,25 @@
-"""What a backend says about the process to start."""
+"""What a backend is given, and what it says about the process to start."""
 
 from dataclasses import dataclass
 
+from gitagent.core.models import Route
+from gitagent.worker.backends.stream import Stream
+
 STEP_FILE = "step"  # in the out folder: the number of the step under way, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What an agent that talks to a model is given besides its prompt."""
+
+    route: Route  # its first model is asked for
+    anthropic_url: str  # as seen inside, without /v1
+    openai_url: str  # as seen inside, with /v1
+    token: str  # what it sends in place of a key
+    home: str  # HOME inside
+    session: str = ""  # its saved conversation, which is in HOME; "": begin anew
+    mcp: tuple[str, ...] = ()  # command line of the MCP server, inside
+    hook: tuple[str, ...] = ()  # command line of a hook but its name, inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +31,10 @@ class Launch:
     files: tuple[tuple[str, bytes], ...] = ()  # name and content, for the in folder
     read: tuple[str, ...] = ()  # host paths to show, read-only
     steps: tuple[str, ...] = ()  # names for people, if it says in STEP_FILE where it is
+    env: tuple[tuple[str, str], ...] = ()
+    home: tuple[tuple[str, bytes], ...] = ()  # path below HOME and content
+    stream: Stream | None = None  # reads standard output; None: it is for people
+    program: str = ""  # its version
 
 
 @dataclass(frozen=True, slots=True)
