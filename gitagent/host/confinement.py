@@ -79,6 +79,15 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
+class Door:
+    """A port of loopback inside that leads to a Unix socket of the daemon's."""
+
+    port: int
+    folder: str  # on the host: it is shown, so that a socket made anew is there too
+    socket: str  # name in the folder
+
+
+@dataclass(frozen=True, slots=True)
 class Confinement:
     """What a process sees and may write; nothing else of the host is there."""
 
@@ -92,6 +101,7 @@ class Confinement:
     processes: int = 0  # and threads, at once; 0: as many as the machine lets be
     network: tuple[str, ...] = ()  # "host:port" that may be reached, by a proxy
     network_setting: str = "sandbox.network"  # names the setting to who is denied
+    doors: tuple[Door, ...] = ()  # of a run that is confined
     mode: str = "required"  # or "off": no confinement at all
 
 

@@ -107,13 +107,13 @@ class LocalEngine:
         if problem is not None or bwrap is None:
             return _refused(problem or "there is no bubblewrap")
         mark = self._mark()
-        if not inside.network:
+        if not inside.network and not inside.doors:
             return _confined(limits, bwrap, argv, inside, plan, mark)
         way = outlet.Outlet(inside, self._owner, on_network)
         try:
             way.open()
         except OSError as error:
-            return _refused(f"the way to the network could not be opened: {error}")
+            return _refused(f"the way out of the sandbox could not be opened: {error}")
         with way:
             line, fds = way.argv(argv), way.fds
             done = _confined(limits, bwrap, line, way.inside, plan, mark, fds)

@@ -1,8 +1,8 @@
-"""The one way out of a sandbox whose list of hosts is not empty, for one run.
+"""The ways out of a sandbox, for one run: the proxy to listed hosts, and other doors.
 
-A folder with the proxy's socket is shown inside; the command is started by `forward`,
-which leads a port of loopback there. Who talks is told once for each host, and at the
-end how often.
+A folder with the socket is shown inside; the command is started by `forward`, which
+leads a port of loopback there. Who talks to a host is told once, and at the end how
+often.
 """
 
 import os
@@ -19,12 +19,13 @@ from typing import Self
 
 from gitagent.core.network import AllowList
 from gitagent.host import forward
-from gitagent.host.confinement import Bind, Confinement
+from gitagent.host.confinement import Bind, Confinement, Door
 from gitagent.host.process import Exit
 from gitagent.host.proxy import Event, Proxy
 
 PORT = 3129  # inside; the namespace is new, so it is free
 NET = "/gitagent/net"
+DOORS = "/gitagent/doors"
 SOCKET = "proxy"
 
 _HERE = "localhost,127.0.0.1,::1"
@@ -55,12 +56,13 @@ class Outlet:
 
     def open(self) -> None:
         """Begin to serve. Raises OSError."""
-        self._folder = tempfile.mkdtemp(prefix=self._prefix)
         try:
             self._status = os.memfd_create("gitagent", os.MFD_CLOEXEC)
-            path = Path(self._folder, SOCKET)
-            self._proxy = Proxy(path, self._hosts, self._tally.add)
-            self._proxy.start()
+            if self._inside.network:
+                self._folder = tempfile.mkdtemp(prefix=self._prefix)
+                path = Path(self._folder, SOCKET)
+                self._proxy = Proxy(path, self._hosts, self._tally.add)
+                self._proxy.start()
         except OSError:
             self._close()
             raise
@@ -75,10 +77,13 @@ class Outlet:
 
     @property
     def inside(self) -> Confinement:
-        """The confinement, with the socket's folder and what names the proxy."""
-        bind = Bind(self._folder, NET)
-        env = (*_environment().items(), *self._inside.env)
-        return replace(self._inside, binds=(*self._inside.binds, bind), env=env)
+        """The confinement, with the sockets' folders and what names the proxy."""
+        binds = [Bind(each.folder, _door(each)) for each in self._inside.doors]
+        env = self._inside.env
+        if self._inside.network:
+            binds.append(Bind(self._folder, NET))
+            env = (*_environment().items(), *env)
+        return replace(self._inside, binds=(*self._inside.binds, *binds), env=env)
 
     @property
     def fds(self) -> tuple[int, ...]:
@@ -89,8 +94,12 @@ class Outlet:
         """Return the command line that opens the way and becomes ``argv``."""
         python = os.path.realpath(sys.executable)
         script = str(Path(forward.__file__).resolve())
-        door = f"{PORT}={NET}/{SOCKET}"
-        return [python, "-I", "-S", script, str(self._status), door, "--", *argv]
+        doors = [
+            f"{each.port}={_door(each)}/{each.socket}" for each in self._inside.doors
+        ]
+        if self._inside.network:
+            doors.append(f"{PORT}={NET}/{SOCKET}")
+        return [python, "-I", "-S", script, str(self._status), *doors, "--", *argv]
 
     def ended(self, done: Exit) -> Exit:
         """Return how the command itself ended, and stop serving."""
@@ -113,7 +122,12 @@ class Outlet:
         if self._status >= 0:
             os.close(self._status)
             self._status = -1
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _door(door: Door) -> str:
+    return f"{DOORS}/{door.port}"
 
 
 def clear(owner: str) -> None:

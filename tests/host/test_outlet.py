@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitagent.host import outlet, proxy
-from gitagent.host.confinement import Confinement
+from gitagent.host.confinement import Confinement, Door
 from gitagent.host.engine import LocalEngine
 from gitagent.host.process import Cancel
 
@@ -486,3 +486,69 @@ def test_unconfined_there_is_no_proxy(tmp_path):
 
 def test_the_script_that_forwards_is_where_it_is_looked_for():
     assert Path(outlet.forward.__file__).is_file()
+
+
+class UnixServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+
+@pytest.fixture
+def door(tmp_path):
+    class Echo(socketserver.StreamRequestHandler):
+        def handle(self):
+            self.wfile.write(b"heard " + self.rfile.readline())
+
+    with UnixServer(str(tmp_path / "here"), Echo) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield Door(4711, str(tmp_path), "here")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def through(port):
+    return f"""
+with socket.create_connection(("127.0.0.1", {port})) as s:
+    s.sendall(b"you\\n")
+    print(s.makefile().readline().strip())
+"""
+
+
+def test_a_door_leads_from_loopback_to_a_socket_and_nowhere_else(door):
+    script = f"""{TALK}
+{through(4711)}
+print("https_proxy" in os.environ)
+try:
+    socket.create_connection(("127.0.0.1", {outlet.PORT}))
+except ConnectionRefusedError:
+    print("no proxy")
+"""
+    inside = Confinement(cwd="/", doors=(door,))
+
+    done = LocalEngine().run([sys.executable, "-c", script], inside, timeout=20)
+
+    assert b"heard you\nFalse\nno proxy\n" == done.output, done
+
+
+def test_a_door_is_there_beside_the_proxy(door, server):
+    port = server.server_address[1]
+    request = f"GET http://127.0.0.1:{port}/here HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
+    script = f'{TALK}{through(4711)}\nprint(first(b"{request}"))'
+    hosts = (f"127.0.0.1:{port}",)
+    inside = Confinement(cwd="/", doors=(door,), network=hosts)
+
+    done = LocalEngine().run([sys.executable, "-c", script], inside, timeout=20)
+
+    assert b"heard you\nHTTP/1.0 200 OK\n" in done.output, done
+
+
+def test_what_is_behind_a_door_cannot_be_replaced_from_inside(door):
+    script = "touch /gitagent/doors/4711/mine; rm -f /gitagent/doors/4711/here; true"
+    inside = Confinement(cwd="/", doors=(door,))
+
+    done = LocalEngine().run(["sh", "-c", script], inside, timeout=20)
+
+    assert b"Read-only" in done.stderr
+    assert ["here"] == [each.name for each in Path(door.folder).iterdir()]
