@@ -146,4 +146,6 @@ class TaskHands:
             target=snapshot.target.commit or newest.base,
             feedback=record.feedback,
             tip=record.tip,
+            answers=record.answers,
+            before=record.attempts[-2] if len(record.attempts) > 1 else None,
         )

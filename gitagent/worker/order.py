@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gitagent.core.agent import Agent
 from gitagent.core.ending import worker_identity
+from gitagent.core.question import Answer
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile
 from gitagent.git.repository import Repository
@@ -40,6 +41,8 @@ class Order:
     target: str  # commit of the target
     feedback: str = ""  # failing output of the attempt before; "": none
     tip: str | None = None  # newest harvested commit of the task
+    answers: tuple[Answer, ...] = ()  # to the task's questions, oldest first
+    before: Attempt | None = None  # the attempt before this one; None: it is the first
 
     @property
     def confined(self) -> bool:
