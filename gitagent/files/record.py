@@ -20,6 +20,7 @@ from gitagent.core.approval import Approval
 from gitagent.core.exchange import Exchange
 from gitagent.core.inbox import Inbox
 from gitagent.core.receipt import Receipt
+from gitagent.core.snapshot import AttemptEnd
 from gitagent.core.submission import Submission
 from gitagent.core.switch import Switch
 from gitagent.core.task import TaskRecord
@@ -30,7 +31,15 @@ VERSION = 1
 NAME = f"record-v{VERSION}.json"  # of the blob in a record commit's tree
 
 _Record = TypeVar(
-    "_Record", TaskRecord, Submission, Approval, Receipt, Switch, Inbox, Exchange
+    "_Record",
+    TaskRecord,
+    Submission,
+    Approval,
+    Receipt,
+    Switch,
+    Inbox,
+    Exchange,
+    AttemptEnd,
 )
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
 
@@ -48,6 +57,21 @@ def load_task(data: bytes, oid: str = "") -> TaskRecord:
 
     """
     return _load(TaskRecord, data, oid=oid)
+
+
+def dump_end(end: AttemptEnd) -> bytes:
+    """Return the end of an attempt as JSON."""
+    return _dump(end)
+
+
+def load_end(data: bytes) -> AttemptEnd:
+    """Return the end of an attempt in ``data``.
+
+    Raises:
+        UserError: it is damaged, or a newer release wrote it.
+
+    """
+    return _load(AttemptEnd, data)
 
 
 def dump_submission(submission: Submission) -> bytes:
@@ -142,9 +166,7 @@ def load_receipt(data: bytes, place: str = "") -> Receipt:
     return _load(Receipt, data, **({"place": place} if place else {}))
 
 
-def _dump(
-    record: TaskRecord | Submission | Approval | Receipt | Switch | Inbox | Exchange,
-) -> bytes:
+def _dump(record: _Record) -> bytes:
     values = _encode(record)
     values.pop("oid", None)
     values |= {"version": VERSION, "release": __version__}

@@ -1,16 +1,30 @@
 """The agent's run: from the prompt to an exit that survives the daemon."""
 
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
 
+from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
 from gitagent.files.duration import duration
 from gitagent.host import kin
 from gitagent.host.boot import boot_id
 from gitagent.host.failpoint import failpoint
-from gitagent.worker import backends, exits, prompt, returns, sandbox
+from gitagent.worker import (
+    backends,
+    conversation,
+    exits,
+    home,
+    prompt,
+    returns,
+    sandbox,
+    talking,
+)
+from gitagent.worker.backends.stream import ANSWER, Final, shortened
 from gitagent.worker.folder import Folder
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
+from gitagent.worker.transcript import Reader
 from gitagent.worker.workspace import give
 
 AGENT = "agent.json"  # there is one: the agent was started, or was about to be
@@ -28,15 +42,47 @@ def run(
     started: Callable[[int, int], None],
 ) -> Ending:
     """Run the agent to its end; ``started`` gets pid and start ticks."""
-    text = prompt.text(order, folder)
-    launch = backends.prepare(order, folder, text)
-    if isinstance(launch, backends.Refused):
-        return Ending(Outcome.REFUSED, launch.reason)
+    with talking.opened(order, folder, log, stop) as talk:
+        if isinstance(talk, backends.Refused):
+            return Ending(Outcome.REFUSED, talk.reason)
+        means = talk.means if talk else None
+        text = prompt.text(order, folder)
+        launch = backends.prepare(order, folder, text, means)
+        if isinstance(launch, backends.Refused):
+            return Ending(Outcome.REFUSED, launch.reason)
+        _give(order, folder, text, launch)
+        ending = _run(order, folder, covered, log, stop, started, launch, talk)
+    folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})
+    failpoint("attempt-exited")
+    return ending
+
+
+def _give(order: Order, folder: Folder, text: str, launch: backends.Launch) -> None:
     give(folder, prompt.FILE, text.encode(errors="replace"))
     give(folder, prompt.FEEDBACK_FILE, order.feedback.encode(errors="replace"))
     for name, data in launch.files:
         give(folder, name, data)
-    state = {"pid": 0, "ticks": 0, "boot": boot_id(), "covered": list(covered)}
+    home.put(folder.home, launch.home)
+
+
+def _run(
+    order: Order,
+    folder: Folder,
+    covered: tuple[str, ...],
+    log: Log,
+    stop: Stop,
+    started: Callable[[int, int], None],
+    launch: backends.Launch,
+    talk: talking.Talk | None,
+) -> Ending:
+    state = {
+        "pid": 0,
+        "ticks": 0,
+        "boot": boot_id(),
+        "covered": list(covered),
+        "model": str(talk.means.route.first) if talk else "",
+        "resumed": bool(talk and talk.means.session),
+    }
     folder.write_state(AGENT, state)
 
     def begun(pid: int) -> None:
@@ -45,21 +91,27 @@ def run(
         started(pid, ticks)
         failpoint("attempt-spawned")
 
+    reader = None
+    if launch.stream is not None:
+        keep = partial(conversation.keep, order, folder)
+        reader = Reader(launch.stream, folder, log, keep)
     done = order.engine.run(
         launch.argv,
         sandbox.workspace(
             order,
             folder,
             covered,
-            env=_environment(order, folder),
+            env=(*_environment(order, folder), *launch.env),
             read=launch.read,
             network=order.network,
+            doors=talk.doors if talk else (),
+            writable="write" in order.agent.may,
         ),
         timeout=order.timeout_s,
         stdin=launch.stdin,
         keep=_KEEP,
-        merge_stderr=True,
-        on_output=log.write,
+        merge_stderr=reader is None,
+        on_output=reader.write if reader else log.write,
         cancel=stop,
         on_start=begun,
         on_network=log.say,
@@ -68,17 +120,26 @@ def run(
     limit = duration(order.timeout_s)
     outcome, reason = exits.explain(order, stop, done, where, limit)
     ending = Ending(outcome, reason, done.code if done.started else None)
-    folder.write_state(
-        EXIT,
-        {
-            "exit_code": ending.exit_code,
-            "timed_out": done.timed_out,
-            "outcome": str(ending.outcome),
-            "reason": ending.reason,
-        },
+    if reader is not None:
+        log.write(done.stderr)
+        ending = _told(ending, reader.end(), launch)
+    return talk.explain(ending) if talk else ending
+
+
+def _told(ending: Ending, final: Final, launch: backends.Launch) -> Ending:
+    """Add what the program says of its end; it can only make it worse."""
+    outcome, reason = ending.outcome, ending.reason
+    if final.error and outcome in {Outcome.OK, Outcome.FAILED}:
+        outcome, reason = Outcome.FAILED, final.error
+    return replace(
+        ending,
+        outcome=outcome,
+        reason=reason,
+        spoken=True,
+        answer="" if final.error else shortened(final.answer.strip(), ANSWER),
+        program=final.program or launch.program,
+        questions=final.questions,
     )
-    failpoint("attempt-exited")
-    return ending
 
 
 def load_exit(folder: Folder) -> Ending | None:
@@ -86,7 +147,13 @@ def load_exit(folder: Folder) -> Ending | None:
     values = folder.load_state(EXIT)
     if values is None:
         return None
-    return Ending(Outcome(values["outcome"]), values["reason"], values["exit_code"])
+    values["outcome"] = Outcome(values["outcome"])
+    values["asker"] = Asker(values["asker"])
+    values["commands"] = tuple(values["commands"])
+    values["questions"] = tuple(
+        Question(each["text"], tuple(each["options"])) for each in values["questions"]
+    )
+    return Ending(**values)
 
 
 def load_covered(folder: Folder) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gitagent.core.snapshot import AttemptEnd
 from gitagent.core.task import Outcome
+from gitagent.core.usage import NOTHING
 from gitagent.errors import Busy, GitagentError, LostRace
 from gitagent.git.repository import Repository
 from gitagent.git.sweep import remove_tree
@@ -24,7 +25,23 @@ from gitagent.host import clock, kin
 from gitagent.host.boot import boot_id
 from gitagent.host.engine import MARK
 from gitagent.host.failpoint import failpoint
-from gitagent.worker import agent, claim, ended, harvest, leftovers, returns, workspace
+from gitagent.worker import (
+    agent,
+    claim,
+    conversation,
+    ended,
+    harvest,
+    leftovers,
+    returns,
+    transcript,
+    workspace,
+)
+from gitagent.worker import (
+    pending as journal,
+)
+from gitagent.worker import (
+    pending as questions,
+)
 from gitagent.worker.folder import Folder, folder_of
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
@@ -36,6 +53,14 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 # `down` keeps the worktrees of the workers that it stops.
 _WORKSPACE_STAYS = frozenset({Outcome.INTERRUPTED})
+
+# What stopped it was not its own end; what it has asked still has to be answered.
+_CAN_ASK = frozenset(
+    {
+        *(Outcome.OK, Outcome.NOTHING, Outcome.BLOCKED, Outcome.FAILED),
+        *(Outcome.TIMEOUT, Outcome.INTERRUPTED, Outcome.QUESTION),
+    }
+)
 
 
 def run_attempt(
@@ -99,14 +124,16 @@ def discard(
     """Remove what is left of an attempt, unless work may be in it that no ref holds.
 
     To be called when the end is recorded; whatever it was, and again without harm. The
-    worktree of an interrupted attempt stays until the next attempt at the task ends, or
-    the task is ``settled``.
+    worktree of an interrupted attempt, and a saved conversation, stay until the next
+    attempt at the task ends, or the task is ``settled``.
     """
     folder = folder_of(repo.common_dir, task_id, number, confined=True)
     if not folder.path.is_dir():
         return
     known = ended.load(folder)
-    stays = known is not None and known[0].attempt.outcome in _WORKSPACE_STAYS
+    stays = known is not None and (
+        known[0].attempt.outcome in _WORKSPACE_STAYS or known[0].attempt.session
+    )
     if settled or not stays:
         _remove(repo, folder)
 
@@ -177,7 +204,7 @@ def _gather(
     covered = agent.load_covered(folder)
     left = leftovers.commit(order, folder, covered, log)
     taken = harvest.harvest(order, folder, left)
-    ending = _with_return(folder, log, ending)
+    ending = _answered(_with_questions(folder, log, _with_return(folder, log, ending)))
     problem = taken.problem or left.problem
     outcome = ending.outcome
     if problem and outcome in {Outcome.OK, Outcome.NOTHING}:
@@ -217,6 +244,29 @@ def _with_return(folder: Folder, log: Log, ending: Ending) -> Ending:
     return ending
 
 
+def _with_questions(folder: Folder, log: Log, ending: Ending) -> Ending:
+    """Let an attempt that has asked something end with its questions."""
+    asked = ending.questions
+    if not asked:
+        try:
+            data = folder.load_out(questions.NAME, questions.LIMIT)
+            asked = questions.parse(data) if data is not None else ()
+        except ValueError as error:
+            log.say(f"the agent's {questions.NAME} cannot be used: {error}")
+    if not asked or ending.outcome not in _CAN_ASK:
+        return ending
+    return replace(ending, outcome=Outcome.QUESTION, questions=asked)
+
+
+def _answered(ending: Ending) -> Ending:
+    """Let an attempt fail whose agent could say how it ended and said nothing."""
+    silent = ending.spoken and not (ending.answer or ending.summary)
+    if not silent or ending.outcome is not Outcome.OK:
+        return ending
+    reason = "The agent ended without an answer."
+    return replace(ending, outcome=Outcome.FAILED, reason=reason)
+
+
 def _end(
     order: Order,
     ending: Ending,
@@ -231,10 +281,17 @@ def _end(
         if ending.reason:
             log.say(ending.reason)
     process = (folder.load_state(agent.AGENT) if folder else None) or {}
+    done, usage = b"", NOTHING
+    if folder is not None:
+        done = transcript.load(folder.path)
+    kept = ""
     with order.repo.objects() as objects:
         if log is not None:
             with suppress(GitagentError, OSError):
                 blob = objects.write_blob(log.blob())
+                kept = objects.write_blob(done) if done else ""
+        with suppress(GitagentError):
+            usage = journal.usage(objects, order.task.id, order.attempt.number)
         target = objects.ref(order.target_ref) or order.target
         changed = bool(tip) and not objects.ancestor(tip, target)
     attempt = replace(
@@ -250,14 +307,24 @@ def _end(
         summary=ending.summary,
         divergence=ending.divergence,
         commands=ending.commands,
+        model=process.get("model", ""),
+        program=ending.program,
+        session=conversation.session_of(folder) if folder else "",
+        resumed=bool(process.get("resumed")),
+        answer=ending.answer,
+        usage=usage,
+        transcript=kept,
+        questions=ending.questions,
     )
-    return AttemptEnd(order.task.id, attempt, order.attempt.base, changed, output)
+    return AttemptEnd(
+        order.task.id, attempt, order.attempt.base, changed, output, ending.asker
+    )
 
 
 def _leave(order: Order, folder: Folder, end: AttemptEnd, *, safe: bool) -> None:
     stays = not safe or end.attempt.outcome in _WORKSPACE_STAYS
     if not stays or not folder.path.is_dir():
-        workspace.strip(order.repo, folder)
+        workspace.strip(order.repo, folder, whole=not end.attempt.session)
 
 
 def _sweep(order: Order) -> None:

@@ -1,10 +1,10 @@
 """The end of an attempt as a file: written when all is decided, read after a crash."""
 
-from dataclasses import asdict
-from typing import Any
+import json
 
 from gitagent.core.snapshot import AttemptEnd
-from gitagent.core.task import Attempt, Outcome
+from gitagent.errors import UserError
+from gitagent.files import record
 from gitagent.worker.folder import Folder
 
 END = "end.json"
@@ -12,7 +12,8 @@ END = "end.json"
 
 def write(folder: Folder, end: AttemptEnd, *, safe: bool) -> None:
     """Write down the end; ``safe``: nothing in the workspace is needed any more."""
-    folder.write_state(END, {**asdict(end), "safe": safe})
+    values = json.loads(record.dump_end(end))
+    folder.write_state(END, {"end": values, "safe": safe})
 
 
 def load(folder: Folder) -> tuple[AttemptEnd, bool] | None:
@@ -20,14 +21,8 @@ def load(folder: Folder) -> tuple[AttemptEnd, bool] | None:
     values = folder.load_state(END)
     if values is None:
         return None
-    attempt: dict[str, Any] = dict(values["attempt"])
-    attempt["outcome"] = Outcome(attempt["outcome"])
-    attempt["commands"] = tuple(attempt["commands"])
-    end = AttemptEnd(
-        task=values["task"],
-        attempt=Attempt(**attempt),
-        start=values["start"],
-        changed=values["changed"],
-        output=values["output"],
-    )
+    try:
+        end = record.load_end(json.dumps(values.get("end")).encode())
+    except UserError:
+        return None  # of another release: what is decided anew is the same
     return end, bool(values["safe"])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gitagent.core.agent import Agent
 from gitagent.core.ending import worker_identity
-from gitagent.core.question import Answer
+from gitagent.core.question import Answer, Asker, Question
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile
 from gitagent.git.repository import Repository
@@ -83,3 +83,8 @@ class Ending:
     summary: str = ""
     divergence: str = ""
     commands: tuple[str, ...] = ()
+    spoken: bool = False  # whether its program tells how it ended
+    answer: str = ""  # its last words, if it tells
+    program: str = ""  # its version
+    questions: tuple[Question, ...] = ()
+    asker: Asker = Asker.AGENT  # of the questions

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gitagent.git.private import alternate_dirs
-from gitagent.host.confinement import HOME
+from gitagent.host.confinement import HOME, Door
 from gitagent.host.engine import MARK
 from gitagent.host.sandbox import Bind, Confinement
 from gitagent.worker.folder import Folder
@@ -26,21 +26,24 @@ def workspace(
     read: tuple[str, ...] = (),
     extra: tuple[Bind, ...] = (),
     network: tuple[str, ...] = (),
+    doors: tuple[Door, ...] = (),
+    writable: bool = True,
 ) -> Confinement:
     """Return the confinement in which the worktree and its Git directory are written.
 
     ``covered`` are the submodule paths of the base, ``read`` host paths to show,
-    ``extra`` comes on top, and ``network`` are the hosts that may be reached.
+    ``extra`` comes on top, ``network`` are the hosts that may be reached, and
+    ``doors`` lead to the daemon. What is not ``writable`` can only be read.
     """
     sandbox = order.settings.sandbox
     binds = (
         Bind(str(folder.home), HOME, writable=True),
         Bind(str(folder.given), folder.inside_given),
         Bind(str(folder.out), folder.inside_out, writable=True),
-        Bind(str(folder.git), folder.inside_git, writable=True),
+        Bind(str(folder.git), folder.inside_git, writable=writable),
         *_lent(order),
-        Bind(str(folder.tree), folder.inside_tree, writable=True),
-        *_covers(folder, covered),
+        Bind(str(folder.tree), folder.inside_tree, writable=writable),
+        *_covers(folder, covered, writable=writable),
         Bind(str(folder.gitfile), f"{folder.inside_tree}/.git", file=True),
         *extra,
     )
@@ -48,7 +51,7 @@ def workspace(
         order, folder, folder.inside_tree, binds, env, read, sandbox.write
     )
     setting = f"sandbox.network or `network` of agent {order.agent.name}"
-    return replace(inside, network=network, network_setting=setting)
+    return replace(inside, network=network, network_setting=setting, doors=doors)
 
 
 def reading(order: Order, folder: Folder) -> Confinement:
@@ -87,7 +90,9 @@ def _lent(order: Order) -> Iterator[Bind]:
         yield Bind(str(path), str(path))
 
 
-def _covers(folder: Folder, covered: Sequence[str]) -> Iterator[Bind]:
+def _covers(
+    folder: Folder, covered: Sequence[str], *, writable: bool
+) -> Iterator[Bind]:
     ancestors = {
         str(parent)
         for path in covered
@@ -96,7 +101,7 @@ def _covers(folder: Folder, covered: Sequence[str]) -> Iterator[Bind]:
     }
     for path in sorted(ancestors, key=lambda each: each.count("/")):
         yield Bind(
-            str(folder.tree / path), f"{folder.inside_tree}/{path}", writable=True
+            str(folder.tree / path), f"{folder.inside_tree}/{path}", writable=writable
         )
     for path in covered:
         yield Bind("", f"{folder.inside_tree}/{path}")

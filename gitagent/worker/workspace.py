@@ -11,7 +11,7 @@ from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.git.sweep import remove_tree
 from gitagent.git.tree import gitlinks
-from gitagent.worker import copying, excludes
+from gitagent.worker import conversation, copying, excludes, home
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Ending, Order
 
@@ -21,7 +21,9 @@ LINKED = "linked.json"  # what the worktree's .git said, while it is replaced
 def make(order: Order, objects: Objects, folder: Folder) -> tuple[str, ...] | Ending:
     """Make the workspace; return the submodule paths to cover, or why there is none."""
     covered = gitlinks(objects, objects.commit(order.attempt.base).tree)
-    for each in (folder.home, folder.given, folder.out):
+    if not conversation.take(order, folder):
+        folder.home.mkdir(mode=0o700)
+    for each in (folder.given, folder.out):
         each.mkdir(mode=0o700)
     worktree.add(order.repo, folder.tree, order.attempt.base)
     names = order.settings.worker.copy
@@ -31,7 +33,7 @@ def make(order: Order, objects: Objects, folder: Folder) -> tuple[str, ...] | En
         return Ending(Outcome.FAILED, f"{error}.")
     _make_git(order, folder)
     folder.gitfile.write_text(f"gitdir: {folder.inside_git}\n")
-    (folder.home / ".gitconfig").write_text(_user_config(order))
+    home.put(folder.home, [(".gitconfig", _user_config(order).encode())])
     if not folder.confined:
         _link_private(folder)
     return covered
@@ -90,16 +92,18 @@ def unlink_private(folder: Folder) -> None:
         (folder.path / LINKED).unlink()
 
 
-def strip(repo: Repository, folder: Folder) -> str | None:
-    """Delete all of the workspace but the daemon's own files.
+def strip(repo: Repository, folder: Folder, *, whole: bool = True) -> str | None:
+    """Delete all of the workspace but the daemon's own files, and HOME if ``whole``.
 
     Return why not all could be deleted; None: it is gone.
     """
     try:
         unlink_private(folder)
         worktree.remove(repo, folder.tree)
-        for each in (folder.git, folder.home, folder.given, folder.out):
+        for each in (folder.git, folder.given, folder.out):
             remove_tree(each)
+        if whole:
+            remove_tree(folder.home)
         folder.gitfile.unlink(missing_ok=True)
     except GitagentError as error:
         return error.line()

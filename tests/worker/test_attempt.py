@@ -366,7 +366,7 @@ def test_without_a_sandbox_nothing_starts_and_the_mend_is_named(
     assert None is work.branch
 
 
-@pytest.mark.parametrize("backend", ["model", "claude"])
+@pytest.mark.parametrize("backend", ["model"])
 def test_a_backend_of_another_release_is_refused(work, backend):
     work.agent = Agent("other", backend)
     end = work.run("true")

@@ -4,13 +4,15 @@
 """
 
 from gitagent.worker.backends import program
-from gitagent.worker.backends.launch import Launch, Refused
+from gitagent.worker.backends.launch import Launch, Means, Refused, environment
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Order
 from gitagent.worker.prompt import FILE
 
 
-def prepare(order: Order, folder: Folder, prompt: str) -> Launch | Refused:
+def prepare(
+    order: Order, folder: Folder, prompt: str, means: Means | None
+) -> Launch | Refused:
     """Return the program with its arguments, and what of it has to be shown."""
     agent = order.agent
     if not agent.argv:
@@ -31,6 +33,7 @@ def prepare(order: Order, folder: Folder, prompt: str) -> Launch | Refused:
         argv=(found.path, *argv[1:]),
         stdin=prompt.encode(errors="replace"),
         read=found.read,
+        env=environment(means) if means else (),
     )
 
 

@@ -22,6 +22,18 @@ class Means:
     hook: tuple[str, ...] = ()  # command line of a hook but its name, inside
 
 
+def environment(means: Means) -> tuple[tuple[str, str], ...]:
+    """Return the variables by which a program finds the way to its model."""
+    return (
+        ("ANTHROPIC_BASE_URL", means.anthropic_url),
+        ("ANTHROPIC_API_KEY", means.token),
+        ("OPENAI_BASE_URL", means.openai_url),
+        ("OPENAI_API_BASE", means.openai_url),
+        ("OPENAI_API_KEY", means.token),
+        ("GITAGENT_MODEL", means.route.first.model),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One agent, ready to be started."""

@@ -4,7 +4,7 @@ Each block is a shell of its own (``sh -e``) in the worktree; the first that fai
 ends the attempt with its exit code.
 """
 
-from gitagent.worker.backends.launch import STEP_FILE, Launch, Refused
+from gitagent.worker.backends.launch import STEP_FILE, Launch, Means, Refused
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Order
 
@@ -18,7 +18,12 @@ done
 """.replace("{file}", STEP_FILE)
 
 
-def prepare(order: Order, folder: Folder, prompt: str) -> Launch | Refused:  # noqa: ARG001
+def prepare(
+    order: Order,
+    folder: Folder,
+    prompt: str,  # noqa: ARG001
+    means: Means | None,  # noqa: ARG001
+) -> Launch | Refused:
     """Return the shell that runs the blocks."""
     scripts = order.task.scripts
     if not scripts:

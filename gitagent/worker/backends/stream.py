@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
+from gitagent.core.question import Question
+
 TEXT = 20_000  # characters of one entry; the exchanges have everything
 ANSWER = 8000  # characters of the last words
 
@@ -40,6 +42,7 @@ class Final:
     error: str = ""  # a sentence; "": it says that it ended well
     turns: int = 0
     program: str = ""  # its version, if it says so
+    questions: tuple[Question, ...] = ()  # that it ended with
 
 
 class Stream(Protocol):
