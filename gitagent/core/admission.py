@@ -7,6 +7,8 @@ run at all as it is written or on this machine.
 from dataclasses import dataclass
 
 from gitagent.core.agent import AVAILABLE, SHELL, Agent
+from gitagent.core.layout import AGENTS
+from gitagent.core.models import route, talks
 from gitagent.core.pause import moved
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.task import TaskFile, TaskState
@@ -55,7 +57,7 @@ def admit(task: TaskFile, snapshot: Snapshot, busy: int) -> Ready | Wait | Never
     never = _never(task, agent, snapshot)
     if agent is None or never:
         return Never(never)
-    if stopped := snapshot.machine.full or moved(snapshot):
+    if stopped := snapshot.machine.full or moved(snapshot) or _quiet(agent, snapshot):
         return Wait(stopped)
     if busy >= settings.worker.parallel:
         most = settings.worker.parallel
@@ -69,25 +71,64 @@ def _never(task: TaskFile, agent: Agent | None, snapshot: Snapshot) -> str:
     settings = snapshot.settings
     if agent is None or settings is None:
         name = task.agent or (settings.worker.agent if settings else SHELL.name)
-        known = ", ".join(sorted({*snapshot.agents, SHELL.name}))
-        return (
-            f"There is no agent definition .agent/agents/{name}.md; add it, or name "
-            f"one that is there: {known}."
-        )
+        return _unknown(name, snapshot)
     if agent.backend not in AVAILABLE:
         have = ", ".join(sorted(AVAILABLE))
         return (
             f"This release cannot run the backend {agent.backend} of agent "
-            f"{agent.name}; it has {have}."
+            f"{agent.name}; write `backend` into its definition: it has {have}."
         )
     if agent.backend == "shell" and not task.scripts:
         return (
             "A prose task needs an agent that reads prose: the agent "
-            f"{agent.name} only runs fenced `sh` blocks, and the task has none."
+            f"{agent.name} only runs fenced `sh` blocks, and the task has none; "
+            f"{_readers(snapshot)}."
         )
-    if agent.backend == "command" and not agent.argv:
-        return f"Agent {agent.name} has the backend command, but no argv."
+    if agent.backend in {"command", "acp"} and not agent.argv:
+        return f"Agent {agent.name} has the backend {agent.backend}, but no argv."
+    if talks(agent):
+        found = route(agent, settings.model)
+        if isinstance(found, str):
+            return found
     return snapshot.machine.sandbox or ""
+
+
+def _quiet(agent: Agent, snapshot: Snapshot) -> str:
+    """Return why an agent's model may be asked nothing just now; "": it may."""
+    settings = snapshot.settings
+    if settings is None or not talks(agent):
+        return ""
+    found = route(agent, settings.model)
+    first = "" if isinstance(found, str) else found.first.provider
+    return snapshot.live.spent_out or snapshot.live.providers.get(first, "")
+
+
+def _unknown(name: str, snapshot: Snapshot) -> str:
+    for refusal in snapshot.refused:
+        if refusal.path.endswith(f"agents/{name}.md"):
+            return f"Its agent {name} cannot be used: {refusal.reason}."
+    known = ", ".join(sorted({*snapshot.agents, SHELL.name}))
+    return (
+        f"There is no agent definition {AGENTS}{name}.md; add it, or name "
+        f"one that is there: {known}."
+    )
+
+
+def _readers(snapshot: Snapshot) -> str:
+    """Say which agents read prose, those that are installed here first."""
+    backends = {
+        name: snapshot.agents[name].backend
+        for name in sorted(snapshot.agents)
+        if snapshot.agents[name].backend in AVAILABLE - {SHELL.backend}
+    }
+    readers = list(backends)
+    here = [name for name in readers if backends[name] in snapshot.machine.agents]
+    if here:
+        others = f" (also here: {', '.join(here[1:])})" if here[1:] else ""
+        return f'write `agent = "{here[0]}"` into it{others}'
+    if readers:
+        return f"name another one in it, such as {', '.join(readers)}"
+    return f"add a definition to {AGENTS} and name that in it"
 
 
 def _blocker(task: TaskFile, snapshot: Snapshot) -> str | None:

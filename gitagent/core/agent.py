@@ -3,18 +3,21 @@
 from dataclasses import dataclass
 
 BACKENDS = ("shell", "command", "model", "claude", "codex", "opencode", "aider", "acp")
-AVAILABLE = frozenset({"shell", "command"})  # those that this release can run
+AVAILABLE = frozenset(BACKENDS) - {"model"}  # those that this release can run
 
 GRANTS = ("write", "shell", "start_task", "remember", "network")
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """``.agent/agents/<name>.md``; ``shell`` exists without a file."""
+    """What ``.agent/agents/<name>.md`` or one from elsewhere says; see docs/agents.md.
+
+    ``shell`` exists without a file.
+    """
 
     name: str
     backend: str  # one of BACKENDS
-    argv: tuple[str, ...] = ()  # for backend "command"
+    argv: tuple[str, ...] = ()  # for the backends "command" and "acp"
     model: str = ""
     tools: tuple[str, ...] = ()  # empty: all that the grants allow
     paths: tuple[str, ...] = ()  # globs its results may touch; empty: all
@@ -22,8 +25,9 @@ class Agent:
     may: tuple[str, ...] = ("write", "shell")  # grants, of GRANTS
     instructions: str = ""
     description: str = ""
-    path: str = ""  # of its definition, for people; "": built in
+    path: str = ""  # of its definition, for people; "": it has none
     blob: str = ""  # object id of the definition's content; "": none
+    source: str = ""  # the definition's content, if no commit has it
 
 
 SHELL = Agent(name="shell", backend="shell")

@@ -91,6 +91,7 @@ class Machine:
     full: str | None = None  # why nothing can be started for want of disk space
     boot: str = ""
     cores: int = 1
+    agents: tuple[str, ...] = ()  # coding agents that are installed
 
 
 @dataclass(frozen=True, slots=True)

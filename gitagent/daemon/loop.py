@@ -34,6 +34,7 @@ from gitagent.daemon.enact import Enactor
 from gitagent.daemon.live import Live, Prepared, PushEnd, RunEnd, Started
 from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
+from gitagent.daemon.tools import Tools
 from gitagent.errors import GitagentError, LostRace
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
@@ -319,6 +320,7 @@ class Loop:
             full=full,
             boot=boot.boot_id(),
             cores=CORES,
+            agents=Tools().agents(),
         )
 
 

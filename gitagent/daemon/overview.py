@@ -15,6 +15,7 @@ from gitagent.core import inbox, submission, task
 from gitagent.core.inbox import Inbox, Outcome
 from gitagent.core.layout import (
     AGENTS,
+    CLAUDE_AGENTS,
     HEADS,
     INBOX,
     QUEUE,
@@ -36,6 +37,7 @@ from gitagent.git import records
 from gitagent.git.objects import Entry, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import folder
+from gitagent.host import place
 from gitagent.host.clock import stamp
 from gitagent.host.lock import held, holder
 from gitagent.lander import switch
@@ -100,7 +102,7 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
         submissions, bad_submissions = _load(
             objects, shown, SUBMISSIONS, record.load_submission
         )
-        files, bad_files = _files(objects, commit, tasks)
+        files, bad_files = _files(repo, objects, commit, tasks)
         paused, remote, refuse = remembered.paused(repo, objects, target, commit)
         direct = remembered.direct(repo, objects, commit, submissions)
         known = submissions.values()
@@ -269,7 +271,7 @@ def _load(
 
 
 def _files(
-    objects: Objects, commit: str, known: dict[str, TaskRecord]
+    repo: Repository, objects: Objects, commit: str, known: dict[str, TaskRecord]
 ) -> tuple[dict[str, TaskFile], list[Refusal]]:
     """Return the open tasks by id, and the files of tasks and agents that are none.
 
@@ -277,38 +279,38 @@ def _files(
     """
     found: dict[str, TaskFile] = {}
     refused = []
-    for path, entry in _entries(objects, commit):
+    for entry in folder(objects, commit, TASKS):
         stem = entry.name.removesuffix(".md")
-        record_of = known.get(stem) if path.startswith(TASKS) else None
+        record_of = known.get(stem)
+        if entry.name in {"done", "answers"}:
+            continue
         if record_of is not None and record_of.blob == entry.oid:
             found[stem] = TaskFile(stem, entry.oid, record_of.title or stem, "")
             continue
-        each = _parse(objects, path, stem, entry)
+        each = _parse(objects, stem, entry)
         if isinstance(each, Refusal):
             refused.append(each)
-        elif each is not None:
+        else:
             found[stem] = each
-    return found, refused
+    return found, [*refused, *_refused_agents(repo, objects, commit)]
 
 
-def _entries(objects: Objects, commit: str) -> Iterator[tuple[str, Entry]]:
-    for top, other in ((TASKS, "done"), (AGENTS, "README.md")):
-        for entry in folder(objects, commit, top):
-            if entry.name != other:
-                yield top + entry.name, entry
+def _refused_agents(repo: Repository, objects: Objects, commit: str) -> list[Refusal]:
+    there = (
+        e.name for top in (AGENTS, CLAUDE_AGENTS) for e in folder(objects, commit, top)
+    )
+    if {*there} <= {"README.md"} and not place.own_agents().is_dir():
+        return []
+    from gitagent.daemon.definitions import Definitions  # noqa: PLC0415 - as below
+
+    return Definitions(repo).at(objects, commit)[1]
 
 
-def _parse(
-    objects: Objects, path: str, stem: str, entry: Entry
-) -> TaskFile | Refusal | None:
-    """Return the task that a file asks for; None if it is a sound agent's."""
+def _parse(objects: Objects, stem: str, entry: Entry) -> TaskFile | Refusal:
+    path = TASKS + entry.name
     if refusal := unreadable(objects, path, entry):
         return refusal
     # The readers are not loaded for a status in which everything is known already.
-    from gitagent.files import agentfile, taskfile  # noqa: PLC0415
+    from gitagent.files import taskfile  # noqa: PLC0415
 
-    content = objects.blob(entry.oid)
-    if path.startswith(TASKS):
-        return taskfile.parse(stem, entry.oid, content, path)
-    agent = agentfile.parse(stem, content, path)
-    return agent if isinstance(agent, Refusal) else None
+    return taskfile.parse(stem, entry.oid, objects.blob(entry.oid), path)

@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from gitagent.core.agent import Agent
 from gitagent.core.glob import matching
-from gitagent.core.layout import AGENTS, SUBMISSIONS, TASK_RECORDS, TASKS
+from gitagent.core.layout import SUBMISSIONS, TASK_RECORDS, TASKS
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Live, Machine, Offer, Snapshot, Target
 from gitagent.core.submission import Submission
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon.committed import unreadable
+from gitagent.daemon.definitions import Definitions
 from gitagent.daemon.target import SettingsInForce, require_target
 from gitagent.errors import UserError
-from gitagent.files import agentfile, record, taskfile
+from gitagent.files import record, taskfile
 from gitagent.git import records
 from gitagent.git.objects import TREE, Entry, Objects
 from gitagent.git.repository import Repository
@@ -40,7 +40,8 @@ class Reader:
         self._repo = repo
         self._settings = SettingsInForce()
         self._audit = Audit(repo)
-        self._files: dict[tuple[str, str], TaskFile | Refusal | Agent] = {}
+        self._definitions = Definitions(repo)
+        self._files: dict[tuple[str, str], TaskFile | Refusal] = {}
         self._tasks_by_oid: dict[str, TaskRecord | Refusal] = {}
         self._submissions_by_oid: dict[str, Submission | Refusal] = {}
         self._ancestors: dict[tuple[str, str], bool] = {}
@@ -68,7 +69,7 @@ class Reader:
         commit = refs[ref]
         settings, config, problem = self._settings.at(objects, commit)
         tasks, finished, refused = self._tasks(objects, commit)
-        agents, odd_agents = self._agents(objects, commit)
+        agents, odd_agents = self._definitions.at(objects, commit)
         task_records, bad_tasks = self._load(
             objects, refs, TASK_RECORDS, record.load_task, self._tasks_by_oid
         )
@@ -129,44 +130,22 @@ class Reader:
                 names = (done.name for done in objects.tree(entry.oid))
                 finished = frozenset(n[:-3] for n in names if n.endswith(".md"))
                 continue
-            found = self._file(objects, TASKS + entry.name, entry, _task)
-            if isinstance(found, TaskFile):
-                tasks[found.id] = found
-            elif isinstance(found, Refusal):
+            found = self._file(objects, entry)
+            if isinstance(found, Refusal):
                 refused.append(found)
+            else:
+                tasks[found.id] = found
         return tasks, finished, refused
 
-    def _agents(
-        self, objects: Objects, commit: str
-    ) -> tuple[dict[str, Agent], list[Refusal]]:
-        agents: dict[str, Agent] = {}
-        refused: list[Refusal] = []
-        for entry in folder(objects, commit, AGENTS):
-            if entry.name == "README.md":
-                continue
-            found = self._file(objects, AGENTS + entry.name, entry, _agent)
-            if isinstance(found, Agent):
-                agents[found.name] = found
-            elif isinstance(found, Refusal):
-                refused.append(found)
-        return agents, refused
-
-    def _file(
-        self,
-        objects: Objects,
-        path: str,
-        entry: Entry,
-        parse: Callable[[str, str, bytes, str], TaskFile | Agent | Refusal],
-    ) -> TaskFile | Agent | Refusal:
+    def _file(self, objects: Objects, entry: Entry) -> TaskFile | Refusal:
+        path = TASKS + entry.name
         key = (path, entry.oid)
-        if key in self._files:
-            return self._files[key]
-        stem = entry.name.removesuffix(".md")
-        found: TaskFile | Agent | Refusal | None = unreadable(objects, path, entry)
-        if found is None:
-            found = parse(stem, entry.oid, objects.blob(entry.oid), path)
-        self._files[key] = found
-        return found
+        if key not in self._files:
+            stem = entry.name.removesuffix(".md")
+            self._files[key] = unreadable(objects, path, entry) or taskfile.parse(
+                stem, entry.oid, objects.blob(entry.oid), path
+            )
+        return self._files[key]
 
     def _load(
         self,
@@ -281,12 +260,3 @@ def _without(
     """Leave out tasks whose record cannot be read: they would seem never started."""
     gone = {refusal.path.removeprefix(TASK_RECORDS) for refusal in unreadable}
     return {task.id: task for task in tasks.values() if task.id not in gone}
-
-
-def _task(stem: str, blob: str, data: bytes, path: str) -> TaskFile | Refusal:
-    return taskfile.parse(stem, blob, data, path)
-
-
-def _agent(stem: str, blob: str, data: bytes, path: str) -> Agent | Refusal:
-    del blob
-    return agentfile.parse(stem, data, path)

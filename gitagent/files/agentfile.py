@@ -1,13 +1,15 @@
-"""Agent definitions, ``.agent/agents/<name>.md``.
+"""Agent definitions: ``.agent/agents/<name>.md``, and those made for Claude Code.
 
 One in YAML may have been made for another tool: keys that mean nothing here are passed
 over, and ``tools`` may be one text with commas. One in TOML is ours, and strict.
 """
 
+import re
 from dataclasses import replace
 
 from gitagent.core.agent import BACKENDS, GRANTS, Agent
 from gitagent.core.ident import id_problem
+from gitagent.core.layout import CLAUDE_AGENTS
 from gitagent.core.network import problem as host_problem
 from gitagent.core.task import Refusal
 from gitagent.files import clean
@@ -16,30 +18,55 @@ from gitagent.files.frontmatter import Front, split
 from gitagent.files.globs import glob_problem
 from gitagent.files.text import Malformed
 
-KEYS = ("backend", "argv", "model", "tools", "paths", "network", "may")
+KEYS = (
+    "description",
+    "backend",
+    "argv",
+    "model",
+    "tools",
+    "paths",
+    "network",
+    "may",
+)
 
+_CLAUDE = "claude"  # what YAML is for, if it does not say
 _DEFAULT = "model"  # what instructions without a program of their own are for
+_STARTED = frozenset({"command", "acp"})  # by an argv of their own
+_DESCRIPTION = 1000  # characters
+_COMMA = re.compile(r",(?![^(]*\))")  # not in Bash(git diff:*, git log:*)
 
 
-def parse(name: str, data: bytes, path: str) -> Agent | Refusal:
+def parse(name: str, data: bytes, path: str, blob: str = "") -> Agent | Refusal:
     """Return the agent that the file at ``path`` defines, or why it cannot be used.
 
-    Without ``backend`` it is the one that the file is named after, else ``model``.
+    Without ``backend`` it is the one that the file is named after; else ``claude`` for
+    YAML and ``model`` for the rest. An agent named after a backend has that backend: no
+    definition can put another program behind a built-in name.
     """
     if why := id_problem(name):
         return Refusal(path, f"{clean.line(path)}: {why}; rename the file")
     try:
-        return _parse(name, split(data, path), path)
+        return _parse(name, split(data, path, lenient=True), path, blob)
     except Malformed as error:
         return Refusal(path, str(error))
 
 
-def _parse(name: str, front: Front, path: str) -> Agent:
+def foreign(data: bytes, path: str) -> bool:
+    """Whether a file among the agents of Claude Code is none of them."""
+    if not path.startswith(CLAUDE_AGENTS):
+        return False
+    return not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
+
+
+def _parse(name: str, front: Front, path: str, blob: str) -> Agent:
     fields = Fields(front, path)
-    if front.kind != "yaml":
+    yaml = front.kind == "yaml"
+    if not yaml:
         fields.known(KEYS)
     own = name if name in BACKENDS else None
-    backend = fields.text("backend", _backend_problem) or own or _DEFAULT
+    other = _CLAUDE if yaml else _DEFAULT
+    assumed = other if path.startswith(CLAUDE_AGENTS) else own or other
+    backend = fields.text("backend", _backend_problem) or assumed
     if own and backend != own:
         problem = f"the agent {name} has the backend {backend}"
         fields.refuse("backend", problem, f"rename the file, or write {own}")
@@ -52,6 +79,9 @@ def _parse(name: str, front: Front, path: str) -> Agent:
         paths=fields.texts("paths", glob_problem),
         network=fields.texts("network", host_problem),
         instructions=front.body.strip("\n"),
+        description=_description(fields),
+        path=path,
+        blob=blob,
     )
     if "may" not in front.values:
         return agent
@@ -60,11 +90,11 @@ def _parse(name: str, front: Front, path: str) -> Agent:
 
 def _argv(fields: Fields, backend: str) -> tuple[str, ...]:
     argv = fields.words("argv")
-    if argv and backend != "command":
+    if argv and backend not in _STARTED:
         problem = f"argv says what to run, but the backend is {backend}"
         fields.refuse("argv", problem, "write backend command, or delete argv")
-    if backend == "command" and not (argv and argv[0].strip()):
-        problem = "the backend command needs an argv that names a program"
+    if backend in _STARTED and not (argv and argv[0].strip()):
+        problem = f"the backend {backend} needs an argv that names a program"
         fields.refuse("backend", problem, 'write argv = ["program", "argument"]')
     if any("\0" in word for word in argv):
         fields.refuse("argv", "argv contains a NUL character", "delete it")
@@ -73,9 +103,20 @@ def _argv(fields: Fields, backend: str) -> tuple[str, ...]:
 
 def _tools(fields: Fields) -> tuple[str, ...]:
     value = fields.front.values.get("tools")
-    if fields.front.kind == "yaml" and isinstance(value, str):
-        return tuple(word.strip() for word in value.split(",") if word.strip())
-    return fields.texts("tools")
+    if fields.front.kind != "yaml":
+        return fields.texts("tools")
+    if isinstance(value, str):
+        words = tuple(word.strip() for word in _COMMA.split(value) if word.strip())
+    else:
+        words = fields.texts("tools")
+    return () if words == ("*",) else tuple(dict.fromkeys(words))
+
+
+def _description(fields: Fields) -> str:
+    value = fields.front.values.get("description")
+    if fields.front.kind != "yaml":
+        value = fields.text("description")
+    return clean.sentence(value, _DESCRIPTION) if isinstance(value, str) else ""
 
 
 def _backend_problem(backend: str) -> str | None:

@@ -4,6 +4,7 @@ It is optional, and a file without any is all body. What only looks like front m
 (a fence below line 1, or with words on it) is refused, never silently read as text.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,6 +19,7 @@ Kind = Literal["toml", "yaml"]
 _FENCES: dict[str, Kind] = {"+++": "toml", "---": "yaml"}
 _NEAR = re.compile(r"\s*(?:\+{3,}|---\s+[\w-]+:|---(?:toml|yaml)\b)|[ \t]+---\s*$")
 _KEY = re.compile(r"\s*[\"']?[\w.-]+[\"']?\s*=")
+_PLAIN = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{])(\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,11 @@ class Front:
         return row + 1 if row else 0
 
 
-def split(data: bytes, path: str) -> Front:
+def split(data: bytes, path: str, *, lenient: bool = False) -> Front:
     """Split a file into front matter and body.
+
+    If ``lenient``, YAML that is none is read once more with every plain value of its
+    lines taken as it is: tools write ``description: Use it so: …`` without quotes.
 
     Raises:
         Malformed: the file is too large or not text, or its front matter is cut off,
@@ -58,10 +63,31 @@ def split(data: bytes, path: str) -> Front:
     if len(head.encode()) > LIMIT:
         problem = f"the front matter is over {LIMIT // 1024} KiB"
         raise Malformed(path, problem, "move texts below its closing fence", 1)
-    read = tables.toml if kind == "toml" else tables.yaml
-    values = read(head, path, first=2)
+    values = _values(head, kind, path, lenient=lenient)
     body = "\n".join(rows[end + 1 :])
     return Front(kind, values, body, head, first=end + 2)
+
+
+def _values(head: str, kind: Kind, path: str, *, lenient: bool) -> tables.Table:
+    if kind == "toml":
+        return tables.toml(head, path, first=2)
+    try:
+        return tables.yaml(head, path, first=2)
+    except Malformed as error:
+        quoted = "\n".join(_quoted(row) for row in head.split("\n"))
+        if not lenient or quoted == head:
+            raise
+        try:
+            return tables.yaml(quoted, path, first=2)
+        except Malformed:
+            raise error from None
+
+
+def _quoted(row: str) -> str:
+    plain = _PLAIN.fullmatch(row.rstrip())
+    if plain is None:
+        return row
+    return f"{plain[1]}: {json.dumps(plain[2], ensure_ascii=False)}"
 
 
 def _open(rows: list[str], fence: str, path: str) -> Malformed:

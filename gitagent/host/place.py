@@ -16,7 +16,11 @@ def cache_root(common_dir: Path) -> Path:
     named = common.parent if common.name == ".git" else common
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", named.name.removesuffix(".git"))
     digest = hashlib.sha256(os.fsencode(common)).hexdigest()[:8]
-    return _cache_home() / "gitagent" / f"{name.strip('-') or 'repository'}-{digest}"
+    return (
+        _home("XDG_CACHE_HOME", ".cache")
+        / "gitagent"
+        / f"{name.strip('-') or 'repository'}-{digest}"
+    )
 
 
 def owner(common_dir: Path) -> str:
@@ -40,6 +44,11 @@ def clone_id(common_dir: Path) -> str:
 def state_dir(common_dir: Path) -> Path:
     """Return the folder of the daemon's socket and log inside the repository."""
     return common_dir / "gitagent"
+
+
+def own_agents() -> Path:
+    """Return where the user's own agent definitions are, if there are any."""
+    return _home("XDG_CONFIG_HOME", ".config") / "gitagent" / "agents"
 
 
 def socket_path(common_dir: Path) -> Path:
@@ -82,7 +91,7 @@ def cache_problem(common_dir: Path) -> str | None:
     )
 
 
-def _cache_home() -> Path:
+def _home(variable: str, default: str) -> Path:
     # A relative value is to be ignored (XDG Base Directory Specification).
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(given) if given.startswith("/") else Path.home() / ".cache"
+    given = os.environ.get(variable, "")
+    return Path(given) if given.startswith("/") else Path.home() / default

@@ -318,7 +318,7 @@ def test_without_a_sandbox_nothing_starts_and_the_reason_is_the_mend():
     ("agent", "part"),
     [
         (None, "no agent definition .agent/agents/x.md"),
-        (Agent("x", "claude"), "cannot run the backend claude"),
+        (Agent("x", "model"), "cannot run the backend model"),
         (Agent("x", "command"), "no argv"),
     ],
 )

@@ -5,8 +5,8 @@ from gitagent.core.task import Refusal
 from gitagent.files.agentfile import parse
 
 
-def agent(text, name="helper"):
-    got = parse(name, text.encode(), f".agent/agents/{name}.md")
+def agent(text, name="helper", folder=".agent/agents/"):
+    got = parse(name, text.encode(), f"{folder}{name}.md", "b" * 40)
     assert isinstance(got, Agent), got
     return got
 
@@ -15,6 +15,7 @@ def test_every_key_is_read():
     got = agent(
         """\
 +++
+description = "It helps"
 backend = "command"
 argv = ["tool", "-v", "-v", ""]
 model = "anthropic:x"
@@ -38,6 +39,9 @@ Be brief.
         network=("api.example.org:443",),
         may=("write", "network"),
         instructions="Be brief.",
+        description="It helps",
+        path=".agent/agents/helper.md",
+        blob="b" * 40,
     )
 
 
@@ -57,11 +61,53 @@ You review code.
 
     assert got == Agent(
         name="helper",
-        backend="model",
+        backend="claude",
         model="inherit",
         tools=("Read", "Grep", "Bash"),
         instructions="You review code.",
+        description="Use this after every change",
+        path=".agent/agents/helper.md",
+        blob="b" * 40,
     )
+
+
+def test_what_other_tools_write_without_quotes_is_taken_as_it_is():
+    got = agent(
+        """\
+---
+name: helper
+description: Use it so. Examples: <example>user: "hi"</example> & [more]: *now*
+tools: Bash(git diff:*, git log:*), Read, Read
+model: opus
+---
+Help.
+"""
+    )
+
+    assert 'Examples: <example>user: "hi"' in got.description
+    assert ("Bash(git diff:*, git log:*)", "Read") == got.tools
+    assert "opus" == got.model
+
+
+@pytest.mark.parametrize("tools", ["tools: '*'", "tools:", "tools: ['*']", "x: 1"])
+def test_all_tools_of_another_tool_are_all_tools(tools):
+    assert () == agent(f"---\n{tools}\n---\nHelp.\n").tools
+
+
+def test_one_made_for_claude_code_is_for_claude_whatever_its_name():
+    text = "---\nname: x\ndescription: y\n---\nHelp.\n"
+    got = parse("codex", text.encode(), ".claude/agents/codex.md")
+
+    assert "claude" == agent(text, "helper", ".claude/agents/").backend
+    assert "codex" == agent(text, "codex").backend
+    assert isinstance(got, Refusal)
+    assert "rename the file" in got.reason
+
+
+def test_an_agent_of_the_client_protocol_needs_a_program():
+    got = agent('+++\nbackend = "acp"\nargv = ["gemini", "--acp"]\n+++\n')
+
+    assert ("acp", ("gemini", "--acp")) == (got.backend, got.argv)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +129,10 @@ def test_grants_can_be_taken_away_altogether():
         ("shell", '+++\nbackend = "command"\nargv = ["x"]\n+++\n', "rename"),
         ("helper", '+++\nbackend = "comand"\n+++\n', "did you mean command"),
         ("helper", '+++\nbackend = "command"\n+++\n', "argv ="),
+        ("helper", '+++\nbackend = "acp"\n+++\n', "argv ="),
+        ("helper", "---\nmodel: [x]\n---\n", "model:"),
+        ("codex", '+++\nbackend = "claude"\n+++\n', "rename"),
+        ("helper", "---\nname: x: y\n  z\n---\n", "quotes"),
         ("helper", '+++\nbackend = "command"\nargv = [" "]\n+++\n', "argv ="),
         ("helper", '+++\nbackend = "shell"\nargv = ["x"]\n+++\n', "delete argv"),
         ("helper", '+++\nbackend = "command"\nargv = "x y"\n+++\n', '["x y"]'),

@@ -5,6 +5,8 @@ from configparser import ConfigParser
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from gitagent.core.agent import Agent
 from gitagent.core.task import TaskFile
 from gitagent.files import agentfile, taskfile
@@ -20,10 +22,25 @@ def examples(name, beginning):
     return [block.encode() for block in found if block.startswith(beginning)]
 
 
-def test_the_example_of_an_agent_is_one():
-    (example,) = examples("agents/README.md", "+++")
+def test_the_examples_of_agents_are_agents():
+    found = examples("agents/README.md", "+++")
+    agents = [agentfile.parse("mine", each, "mine.md") for each in found]
 
-    assert isinstance(agentfile.parse("mine", example, "mine.md"), Agent)
+    assert [
+        "claude",
+        "command",
+        "acp",
+    ] == [each.backend for each in agents if isinstance(each, Agent)]
+    assert len(agents) == 3
+
+
+@pytest.mark.parametrize("path", sorted((TEMPLATES / "agents").glob("*.md")))
+def test_each_built_in_agent_is_named_after_its_backend(path):
+    agent = agentfile.parse(path.stem, path.read_bytes(), path.name)
+
+    assert isinstance(agent, Agent)
+    assert path.stem == agent.backend
+    assert agent.description
 
 
 def test_the_examples_of_a_task_are_tasks():
