@@ -60,6 +60,7 @@ class Exchange:
     tries: int = 0  # requests made of providers
     fallback: str = ""  # model before it that could not be had, and why
     reserved: Usage = NOTHING  # at most this was expected to be used
+    others: Usage = NOTHING  # the same of the task's requests under way beside it
     usage: Usage = NOTHING  # from the provider's own usage entries
     blocks: tuple[Block, ...] = ()
     answer: str = ""  # blob of the answer's body as it was passed on; "": none

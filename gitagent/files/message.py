@@ -27,6 +27,7 @@ RECORDS = (
     "queue",
     "inbox",
     "witness",
+    "exchange",
 )
 
 _SUBJECT = 120
