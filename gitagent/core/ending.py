@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gitagent.core.action import WriteTask, told
+from gitagent.core.answering import card_of, owed
 from gitagent.core.ident import submission_id
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import AttemptEnd, Moment
@@ -18,8 +19,13 @@ def account(
     task: TaskFile | None,
     settings: Settings | None,
     now: Moment,
+    answer_blob: str = "",
 ) -> WriteTask:
-    """Turn the end of an attempt into the one record that settles it."""
+    """Turn the end of an attempt into the one record that settles it.
+
+    ``answer_blob`` is of the answer file that is there already: what was written
+    before a question is no answer to it.
+    """
     attempt = ended.attempt
     done = replace(
         record,
@@ -60,6 +66,12 @@ def account(
         case Outcome.INTERRUPTED | Outcome.AMENDED | Outcome.CLAIMED:
             reason = attempt.reason or f"{number} was {attempt.outcome}; it goes on."
             return step(record, TaskState.WAITING, now, reason, base=done)
+        case Outcome.QUESTION:
+            card = card_of(ended.asker, attempt.questions, attempt.reason, now.stamp)
+            base = replace(done, state=TaskState.QUESTION, card=card)
+            base = replace(base, answer_blob=answer_blob)
+            reason = owed(base, attempt.reason)
+            return step(record, TaskState.QUESTION, now, reason, base=base)
         case Outcome.BLOCKED:
             reason = f"The agent is blocked: {attempt.reason}"
             return step(record, TaskState.FAILED, now, reason, base=done)
@@ -133,7 +145,12 @@ def step(
 def changed(
     old: TaskRecord | None, new: TaskRecord, now: Moment, message: str
 ) -> WriteTask:
-    """Return the step to ``new``, dated if the state is another one."""
+    """Return the step to ``new``, dated if the state is another one.
+
+    A state other than ``question`` has no card.
+    """
     if old is None or old.state is not new.state:
         new = replace(new, since=now.stamp)
+    if new.card is not None and new.state is not TaskState.QUESTION:
+        new = replace(new, card=None)
     return WriteTask(old, new, message)

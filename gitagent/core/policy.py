@@ -5,16 +5,18 @@ the target already has, or what a merge drops, is nobody's offence.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gitagent.core.agent import Agent
+from gitagent.core.agent import SHELL, Agent
 from gitagent.core.approval import Approval, Needed, missing
 from gitagent.core.candidate import Candidate, Change, PathChange
 from gitagent.core.divergence import mismatches
 from gitagent.core.gate import gates
 from gitagent.core.glob import barred, matching, named
+from gitagent.core.grants import widening
 from gitagent.core.layout import (
+    ANSWERS,
     DONE,
     LANDINGS,
     MEMORY,
@@ -49,13 +51,15 @@ def rule(
     approval: Approval | None = None,
     *,
     weakened: Iterable[tuple[str, str]] = (),
+    agents: Mapping[str, Agent] | None = None,
 ) -> Ruling:
     """Judge a candidate.
 
     ``task`` and ``agent`` are those of a worker's result, None for a person's.
     ``approval`` is one whose author is beyond doubt. ``weakened`` is what
     ``weakening.weakened`` says of the candidate; a worker needs an approval for it,
-    in a person's submission it only stands in the note.
+    in a person's submission it only stands in the note. ``agents`` are those of the
+    target by name: what a worker's tasks are done by has to be within its own agent.
     """
     changes = candidate.changes
     records = tuple(c for c in changes if c.path.startswith(RECORD_FOLDERS))
@@ -70,6 +74,8 @@ def rule(
     if submission.task is not None:
         signs = [*gates(settings.check, product), *weakened]
         found += _worker_offences(records, product, submission.task, task, agent)
+        if agent is not None and "start_task" in agent.may:
+            found += _wider(candidate, settings.worker.agent, agent, agents or {})
         if task is not None:
             found += mismatches(task, product, submission.divergence or "")
     needed = _needed(product, settings, signs)
@@ -145,13 +151,16 @@ def _worker_offences(
     paths = _paths(product)
     found = [
         _say("A worker may not edit its own task", _under(records, own)),
+        _say("Only people answer questions", _under(records, ANSWERS)),
         _say(
             "A submodule link that the target does not have",
             tuple(c.path for c in product if c.new_mode == _GITLINK != c.old_mode),
         ),
     ]
     if agent is None or "start_task" not in agent.may:
-        others = tuple(c for c in records if c.path != own)
+        others = tuple(
+            c for c in records if c.path != own and not c.path.startswith(ANSWERS)
+        )
         found.append(
             _say("Its agent lacks the grant start_task", _under(others, TASKS))
         )
@@ -167,6 +176,23 @@ def _worker_offences(
         found.append(
             _say("The task's `forbidden` names", barred(task.forbidden, paths))
         )
+    return found
+
+
+def _wider(
+    candidate: Candidate, default: str, agent: Agent, agents: Mapping[str, Agent]
+) -> list[str]:
+    """Return what the tasks that a worker starts could do, and it itself could not."""
+    found = []
+    for path, name in candidate.starts:
+        name = name or default
+        child = agents.get(name, SHELL if name == SHELL.name else None)
+        if child is None:
+            found.append(f"The target has no agent {name}, which {named((path,))} names.")
+            continue
+        if extra := widening(child, agent):
+            start = f"A task has at most the grants of what starts it: {named((path,))}"
+            found.append(f"{start} names an agent that has more. {' '.join(extra)}")
     return found
 
 

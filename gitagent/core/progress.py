@@ -8,6 +8,7 @@ needs nothing gives no action, so deciding again after enacting gives nothing ne
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gitagent.core import answering
 from gitagent.core.action import (
     Action,
     MoveDone,
@@ -19,6 +20,8 @@ from gitagent.core.action import (
 )
 from gitagent.core.admission import Never, Ready, Wait, admit, agent_of
 from gitagent.core.ending import GONE, account, changed, failed, step, submission_of
+from gitagent.core.layout import ANSWERS
+from gitagent.core.question import Misfit
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
@@ -30,6 +33,8 @@ from gitagent.core.task import (
     TaskRecord,
     TaskState,
 )
+
+_ANSWERABLE = (None, answering.ANSWER)  # requests
 
 
 def decide_tasks(snapshot: Snapshot, now: Moment) -> list[Action]:
@@ -111,6 +116,8 @@ def _with_file(
         yield from _anew(task, record, snapshot, now, busy)
     elif record.state is TaskState.SUBMITTED:
         yield from _submitted(record, task, snapshot, now)
+    elif record.state is TaskState.QUESTION and record.request in _ANSWERABLE:
+        yield from _asking(task, record, snapshot, now, busy)
     elif record.request is not None:
         state, reason = record.state, record.reason
         if record.request == "stop" and not record.settled:
@@ -136,6 +143,38 @@ def _restarts(task: TaskFile, record: TaskRecord, snapshot: Snapshot) -> bool:
     if record.state is TaskState.DONE:
         return task.id in snapshot.finished
     return record.state is TaskState.LANDED
+
+
+def _asking(
+    task: TaskFile, record: TaskRecord, snapshot: Snapshot, now: Moment, busy: int
+) -> Iterator[Action]:
+    """Go on from the work so far once all is answered."""
+    if answering.complete(record):
+        again = answering.resumed(record)
+        yield from _start(task, again, snapshot, now, busy, old=record)
+    elif record.request is not None:
+        yield step(record, record.state, now, answering.owed(record), request=None)
+    else:
+        yield from _from_file(record, snapshot, now)
+
+
+def _from_file(record: TaskRecord, snapshot: Snapshot, now: Moment) -> Iterator[Action]:
+    """Take the answers that somebody committed since the task asked."""
+    file = snapshot.answer_files.get(record.id)
+    if file is None or file.blob == record.answer_blob:
+        return
+    path = f"{ANSWERS}{record.id}.md"
+    taken = answering.answered(
+        record, dict(file.answers), by=file.by, at=now.stamp, because=file.because
+    )
+    if isinstance(taken, Misfit):
+        why = f"{path} is not taken: {taken.problem}; {taken.mend}."
+        reason = answering.owed(record, why)
+        new, message = replace(record, reason=reason), f"question: {why}"
+    else:
+        said = " ".join(taken.notes)
+        new, message = taken.record, f"{taken.message} in {path}. {said}".rstrip()
+    yield changed(record, replace(new, answer_blob=file.blob), now, message)
 
 
 def _due(key: str, snapshot: Snapshot, now: Moment) -> bool:
@@ -207,6 +246,7 @@ def _start(
                 attempts=(*base.attempts, attempt),
                 submission=None,
                 request=None,
+                card=None,
                 branch=_branch(snapshot.settings, task.id),
             )
             message = f"attempt {number} starts with agent {agent.name}"
@@ -218,7 +258,9 @@ def _running(
 ) -> Iterator[Action]:
     ended = next((e for e in snapshot.live.ended if e.task == record.id), None)
     if ended is not None:
-        yield account(record, ended, task, snapshot.settings, now)
+        file = snapshot.answer_files.get(record.id)
+        blob = file.blob if file else ""
+        yield account(record, ended, task, snapshot.settings, now, blob)
     elif record.id not in snapshot.live.attempts:
         yield RecoverAttempt(record)
     elif (known := _with_pid(record, snapshot)) is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gitagent.core.agent import Agent
 from gitagent.core.approval import Approval
 from gitagent.core.candidate import Candidate, Key
+from gitagent.core.question import AnswerFile, Asker
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
@@ -58,6 +59,7 @@ class AttemptEnd:
     start: str  # commit the attempt's work began from
     changed: bool  # whether its tip is something the target does not have
     output: str = ""  # tail of its output, for the next attempt
+    asker: Asker = Asker.AGENT  # of the attempt's questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ class Live:
     pushed: frozenset[str] = frozenset()  # landings that reached the remote
     push_error: str = ""  # why the newest push failed; empty if it did not
     remote: str | None = None  # commit of the remote that the target lacks
+    providers: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of models: why none may be asked anything just now
+    spent_out: str = ""  # why models may be asked nothing more today
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,9 @@ class Snapshot:
     tasks: Mapping[str, TaskFile] = field(default_factory=dict)
     refused: tuple[Refusal, ...] = ()
     finished: frozenset[str] = frozenset()  # ids under .agent/tasks/done
+    answer_files: Mapping[str, AnswerFile] = field(
+        default_factory=dict
+    )  # of tasks that run or ask
     agents: Mapping[str, Agent] = field(default_factory=dict)
     records: Mapping[str, TaskRecord] = field(default_factory=dict)
     submissions: Mapping[str, Submission] = field(default_factory=dict)

@@ -98,6 +98,15 @@ def test_a_worker_starts_tasks_only_with_the_grant():
     assert judged(other, worker=True, agent=granted) == ""
 
 
+def test_a_worker_answers_no_question_whatever_it_is_granted():
+    answer = change(".agent/tasks/answers/fix.md")
+    for may in (("write",), ("write", "start_task")):
+        found = judged(answer, worker=True, agent=Agent("a", "shell", may=may))
+
+        assert found == "Only people answer questions: .agent/tasks/answers/fix.md."
+    assert judged(answer) == ""
+
+
 @pytest.mark.parametrize(
     ("globs", "path", "inside"),
     [

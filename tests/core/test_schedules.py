@@ -12,6 +12,8 @@ from hypothesis.stateful import (
     rule,
 )
 
+from gitagent.core.answering import Taken, still_open
+from gitagent.core.question import Asker, Question
 from gitagent.core.receipt import Result
 from gitagent.core.settings import LanderMode
 from gitagent.core.submission import Submission
@@ -25,6 +27,14 @@ RESULTS = st.sampled_from(
 ENDINGS = st.sampled_from(
     [Outcome.OK] * 4
     + [Outcome.FAILED, Outcome.TIMEOUT, Outcome.BLOCKED, Outcome.REFUSED]
+    + [Outcome.QUESTION] * 2
+)
+ASKED = (Question("Which?", ("this", "that")), Question("What else?"))
+WORDS = st.lists(
+    st.sampled_from(["1=a", "1=other", "2=so", "2=2.50", "1=2.50", "1=stop", "3=x"]),
+    min_size=1,
+    max_size=2,
+    unique=True,
 )
 
 
@@ -58,7 +68,19 @@ class Schedules(RuleBasedStateMachine):
         if self.world.tasks.pop(task, None):
             self.world.move_target(self.world.product)
 
-    @rule(task=IDS, wish=st.sampled_from(["stop", "retry"]))
+    @rule(task=IDS, words=WORDS)
+    def a_person_answers(self, task, words):
+        record = self.world.records.get(task)
+        taken = self.world.answer(task, *words) if record else None
+        if isinstance(taken, Taken):
+            assert record.state is TaskState.QUESTION
+
+    @rule(task=IDS, number=st.integers(1, 3), amount=st.booleans())
+    def an_answer_file_is_committed(self, task, number, amount):
+        said = (number, "3 usd" if amount else "so")
+        self.world.answer_file(task, self.fresh("f"), said)
+
+    @rule(task=IDS, wish=st.sampled_from(["stop", "retry", "answer"]))
     def a_person_asks(self, task, wish):
         record = self.world.records.get(task)
         if record:
@@ -72,12 +94,14 @@ class Schedules(RuleBasedStateMachine):
             self.world.conflicting.add(tip)
 
     @precondition(lambda self: self.world.attempts)
-    @rule(outcome=ENDINGS, works=st.booleans(), data=st.data())
-    def an_attempt_ends(self, outcome, works, data):
+    @rule(outcome=ENDINGS, works=st.booleans(), spent=st.booleans(), data=st.data())
+    def an_attempt_ends(self, outcome, works, spent, data):
         task = data.draw(st.sampled_from(sorted(self.world.attempts)))
         if task not in self.world.ended:
             tip = self.fresh("w") if works else None
-            self.world.end(task, outcome, tip)
+            asker = Asker.BUDGET if spent else Asker.AGENT
+            asked = ASKED[:1] if spent else ASKED
+            self.world.end(task, outcome, tip, questions=asked, asker=asker)
 
     @precondition(lambda self: self.world.runs)
     @rule(result=RESULTS, data=st.data())
@@ -108,6 +132,7 @@ class Schedules(RuleBasedStateMachine):
         self.an_outcome_is_final()
         self.nothing_lands_twice()
         self.attempts_stay_within_bounds()
+        self.a_question_is_somebodys_to_answer()
 
     def an_outcome_is_final(self):
         for submission in self.world.submissions.values():
@@ -130,6 +155,18 @@ class Schedules(RuleBasedStateMachine):
             running = record.state is TaskState.RUNNING
             assert running == (record.id in world.attempts)
 
+    def a_question_is_somebodys_to_answer(self):
+        for record in self.world.records.values():
+            waits = record.state is TaskState.QUESTION
+            assert waits == (record.card is not None)
+            if waits:
+                assert still_open(record), "all is answered, and it does not go on"
+                assert f"gitagent answer {record.id} " in record.reason
+                numbers = [a.number for a in record.answers]
+                assert len(numbers) == len(
+                    {(a.attempt, a.number) for a in record.answers}
+                )
+
     def teardown(self) -> None:
         """Whatever is open ends, once workers and checks do."""
         world = self.world
@@ -140,6 +177,10 @@ class Schedules(RuleBasedStateMachine):
             for task in sorted(world.attempts):
                 if task not in world.ended:
                     world.end(task, Outcome.OK, self.fresh("w"))
+            for record in world.open_tasks():
+                budget = record.card and record.card.asker is Asker.BUDGET
+                for number in still_open(record):
+                    world.answer(record.id, f"{number}={'1.50' if budget else 'so'}")
             world.settle()
         assert all(s.settled for s in world.submissions.values())
         for record in world.records.values():

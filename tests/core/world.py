@@ -7,9 +7,11 @@ outside; the core never sees it but through candidates and receipts.
 from dataclasses import dataclass, field, replace
 
 from gitagent.core import action as act
+from gitagent.core.answering import Taken, answered
 from gitagent.core.approval import Approval
 from gitagent.core.candidate import Candidate, Change, Key, PathChange, carried
 from gitagent.core.decide import decide
+from gitagent.core.question import AnswerFile, Asker, Misfit, Question, parse
 from gitagent.core.receipt import Receipt, Result, check_key
 from gitagent.core.settings import Check, Lander, LanderMode, Settings, Worker
 from gitagent.core.snapshot import (
@@ -49,6 +51,7 @@ class World:
     product: str = "p0"
     tasks: dict[str, TaskFile] = field(default_factory=dict)
     finished: set[str] = field(default_factory=set)
+    answer_files: dict[str, AnswerFile] = field(default_factory=dict)
     records: dict[str, TaskRecord] = field(default_factory=dict)
     submissions: dict[str, Submission] = field(default_factory=dict)
     offers: dict[str, str] = field(default_factory=dict)
@@ -107,6 +110,7 @@ class World:
             settings=self.settings,
             tasks=dict(self.tasks),
             finished=frozenset(self.finished),
+            answer_files=dict(self.answer_files),
             records=dict(self.records),
             submissions=dict(self.submissions),
             offers=tuple(
@@ -362,7 +366,13 @@ class World:
         self.product = product
 
     def end(
-        self, task: str, outcome: Outcome, tip: str | None = None, reason: str = "why"
+        self,
+        task: str,
+        outcome: Outcome,
+        tip: str | None = None,
+        reason: str = "why",
+        questions: tuple[Question, ...] = (),
+        asker: Asker = Asker.AGENT,
     ) -> None:
         """Let the live attempt of a task end."""
         record = self.attempts[task]
@@ -375,8 +385,27 @@ class World:
             exit_code=0,
             tip=tip or newest.base,
             reason="" if outcome is Outcome.OK else reason,
+            questions=questions,
         )
-        self.ended[task] = AttemptEnd(task, attempt, newest.base, tip is not None)
+        self.ended[task] = AttemptEnd(
+            task, attempt, newest.base, tip is not None, asker=asker
+        )
+
+    def answer(self, task: str, *words: str, because: str = "") -> Taken | Misfit:
+        """Let a person answer, as `gitagent answer` does."""
+        said = parse(words)
+        if isinstance(said, Misfit):
+            return said
+        record, at = self.records[task], self.now().stamp
+        taken = answered(record, said, by="Ann <a@b>", at=at, because=because)
+        if isinstance(taken, Taken):
+            self.records[task] = taken.record
+        return taken
+
+    def answer_file(self, task: str, blob: str, *answers: tuple[int, str]) -> None:
+        """Let a person commit an answer file."""
+        self.answer_files[task] = AnswerFile(task, blob, answers, by="Bob <b@b>")
+        self.move_target(self.product)
 
     def end_run(self, key: tuple[str, int], result: Result) -> None:
         """Let a check run end with a receipt."""
