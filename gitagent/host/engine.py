@@ -101,7 +101,7 @@ class LocalEngine:
             return _refused("prlimit was not found")
         plan = _Plan(timeout, stdin, keep, merge_stderr, on_output, cancel, on_start)
         if inside.mode == "off":
-            return _unconfined([*limits, *argv], inside, plan, self._mark())
+            return self._run_unconfined(limits, argv, inside, plan)
         problem = probe()
         bwrap = find_bwrap()
         if problem is not None or bwrap is None:
@@ -117,6 +117,22 @@ class LocalEngine:
         with way:
             line, fds = way.argv(argv), way.fds
             done = _confined(limits, bwrap, line, way.inside, plan, mark, fds)
+            return way.ended(done)
+
+    def _run_unconfined(
+        self,
+        limits: list[str],
+        argv: Sequence[str],
+        inside: Confinement,
+        plan: "_Plan",
+    ) -> Exit:
+        if not inside.doors:
+            return _unconfined([*limits, *argv], inside, plan, self._mark())
+        open_to_all = replace(inside, network=())
+        with outlet.Outlet(open_to_all, self._owner, None) as way:
+            way.open()
+            line = [*limits, *way.argv(argv)]
+            done = _unconfined(line, inside, plan, self._mark(), way.fds)
             return way.ended(done)
 
     def _mark(self) -> dict[str, str]:
@@ -207,12 +223,18 @@ def _confined(
 
 
 def _unconfined(
-    argv: Sequence[str], inside: Confinement, plan: _Plan, owner: dict[str, str]
+    argv: Sequence[str],
+    inside: Confinement,
+    plan: _Plan,
+    owner: dict[str, str],
+    pass_fds: Sequence[int] = (),
 ) -> Exit:
     env = environment(inside) | owner
     mark = env.setdefault(MARK, secrets.token_hex(16))
     try:
-        done = plan.run(argv, cwd=inside.cwd, env=env, on_start=plan.on_start)
+        done = plan.run(
+            argv, cwd=inside.cwd, env=env, on_start=plan.on_start, pass_fds=pass_fds
+        )
     finally:
         kin.kill_marked(MARK, mark)
     said = done.stderr or done.output

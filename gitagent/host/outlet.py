@@ -94,8 +94,10 @@ class Outlet:
         """Return the command line that opens the way and becomes ``argv``."""
         python = os.path.realpath(sys.executable)
         script = str(Path(forward.__file__).resolve())
+        confined = self._inside.mode != "off"
         doors = [
-            f"{each.port}={_door(each)}/{each.socket}" for each in self._inside.doors
+            f"{each.port}={_door(each) if confined else each.folder}/{each.socket}"
+            for each in self._inside.doors
         ]
         if self._inside.network:
             doors.append(f"{PORT}={NET}/{SOCKET}")

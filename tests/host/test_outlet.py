@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -552,3 +553,38 @@ def test_what_is_behind_a_door_cannot_be_replaced_from_inside(door):
 
     assert b"Read-only" in done.stderr
     assert ["here"] == [each.name for each in Path(door.folder).iterdir()]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def test_a_door_is_there_without_a_sandbox_too_and_gone_after_the_run(door, tmp_path):
+    port = free_port()
+    inside = Confinement(
+        cwd=str(tmp_path), mode="off", doors=(replace(door, port=port),)
+    )
+
+    done = LocalEngine().run(
+        [sys.executable, "-c", TALK + through(port)], inside, timeout=20
+    )
+
+    assert b"heard you\n" == done.output, done
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+def test_what_cannot_be_started_behind_a_door_is_told(door, tmp_path):
+    for mode in ("required", "off"):
+        port = free_port()
+        inside = Confinement(
+            cwd=str(tmp_path) if mode == "off" else "/",
+            mode=mode,
+            doors=(replace(door, port=port),),
+        )
+
+        done = LocalEngine().run(["/no/such"], inside, timeout=20)
+
+        assert not done.started, mode
+        assert b"No such file" in done.stderr
