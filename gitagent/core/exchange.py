@@ -60,12 +60,13 @@ class Exchange:
     tries: int = 0  # requests made of providers
     fallback: str = ""  # model before it that could not be had, and why
     reserved: Usage = NOTHING  # at most this was expected to be used
-    others: Usage = NOTHING  # the same of the task's requests under way beside it
     usage: Usage = NOTHING  # from the provider's own usage entries
     blocks: tuple[Block, ...] = ()
     answer: str = ""  # blob of the answer's body as it was passed on; "": none
     content_type: str = ""  # of the answer
-    spent: Usage = NOTHING  # of the task, up to and with this exchange
+    # Of the task, up to and with this exchange; of requests that are under way, what
+    # was reserved for them.
+    spent: Usage = NOTHING
     day: str = ""  # UTC date that its usage belongs to
     spent_day: Usage = NOTHING  # of the task on that date, up to and with this one
     oid: str = field(default="", compare=False)  # record commit this was read from

@@ -1,7 +1,7 @@
 """The exchanges with models that a task's chain of records tells, read again."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
 
 from gitagent.core.exchange import Exchange
 from gitagent.core.layout import EXCHANGES
@@ -36,20 +36,15 @@ def exchanges(objects: Objects, tip: str, attempt: int | None = None) -> list[Ex
 def newest(objects: Objects, refs: Mapping[str, str]) -> list[Exchange]:
     """Return the newest record of each task, which tells what the task has spent.
 
-    What requests beside it may have used when the daemon died counts as spent; its own
-    ``reserved`` does not yet. What cannot be read is left out.
+    What cannot be read is left out.
     """
     tips = {ref: oid for ref, oid in refs.items() if ref.startswith(EXCHANGES)}
     found = []
     for ref, data in records.read_all(objects, tips).items():
         if isinstance(data, UserError):
             continue
-        try:
-            each = record.load_exchange(data, tips[ref])
-        except UserError:
-            continue
-        spent, day = each.spent + each.others, each.spent_day + each.others
-        found.append(replace(each, spent=spent, spent_day=day))
+        with suppress(UserError):
+            found.append(record.load_exchange(data, tips[ref]))
     return found
 
 

@@ -43,8 +43,10 @@ class Journal:
         self._program = program
         self._parts = parts
         self._lock = threading.Lock()
-        self._last: Exchange | None = None
         self._tip: str | None = None
+        self._spent = NOTHING  # by what has ended
+        self._day = ""
+        self._spent_day = NOTHING
         self._known: set[str] = set()  # blobs that the chain keeps
         self._under_way: dict[tuple[int, int], Usage] = {}
         self._said: dict[str, str] = {}
@@ -71,9 +73,7 @@ class Journal:
             blobs = {
                 block.oid: data for block, data in zip(blocks, contents, strict=True)
             }
-            made = self._append(replace(exchange, blocks=blocks), blobs)
-            self._under_way[_key(exchange)] = exchange.reserved
-            return made
+            return self._append(replace(exchange, blocks=blocks), blobs)
 
     def ended(self, exchange: Exchange, answer: bytes) -> Exchange:
         """Write down how a request ended, and what was passed on; return the record.
@@ -94,7 +94,6 @@ class Journal:
                 answer=self._name(answer) if answer else "",
             )
             made = self._append(exchange, {exchange.answer: answer} if answer else {})
-            self._under_way.pop(_key(exchange), None)
             for each in said(answer):
                 self._said.setdefault(each, f"request {exchange.number}")
             return made
@@ -102,7 +101,7 @@ class Journal:
     def _append(self, exchange: Exchange, blobs: Mapping[str, bytes]) -> Exchange:
         for _ in range(_TRIES):
             with self._repo.objects() as objects:
-                if self._last is None or self._tip is None:
+                if self._tip is None:
                     self._read(objects)
                 made = self._counted(exchange)
                 try:
@@ -120,38 +119,44 @@ class Journal:
                     self._known.clear()
                     continue
             self._known.update(blobs)
-            self._last, self._tip = made, oid
+            self._tip = oid
+            self._keep(made)
             return replace(made, oid=oid)
         raise LostRace(f"{self._ref} changes all the time; try again")
 
     def _read(self, objects: Objects) -> None:
-        """Find the end of the chain, and with the first what was spent before."""
+        """Find the end of the chain, and with the first what was spent before.
+
+        What had been reserved for requests whose end nobody told is in it.
+        """
         self._tip = objects.ref(self._ref)
-        if self._tip is None or self._last is not None:
-            return
-        last = read(objects, self._tip)
-        # Nobody will say any more what these have used.
-        left = last.others + (last.reserved if last.state is State.SENT else NOTHING)
-        self._last = replace(
-            last, spent=last.spent + left, spent_day=last.spent_day + left
-        )
+        if self._tip is not None and not self._day:
+            last = read(objects, self._tip)
+            self._spent, self._day = last.spent, last.day
+            self._spent_day = last.spent_day
 
     def _counted(self, exchange: Exchange) -> Exchange:
         """Return an exchange with what was spent up to and with it."""
-        last = self._last
-        day = (exchange.ended or exchange.started)[:10]
-        if last is not None:
-            day = max(day, last.day)  # the clock may be put back
-        spent = last.spent if last else NOTHING
-        spent_day = last.spent_day if last and last.day == day else NOTHING
+        # The day never goes back: what is under way over midnight counts for the next.
+        day = max((exchange.ended or exchange.started)[:10], self._day)
+        before = self._spent_day if day == self._day else NOTHING
         beside = (u for k, u in self._under_way.items() if k != _key(exchange))
+        mine = exchange.reserved if exchange.state is State.SENT else exchange.usage
+        held = sum(beside, mine)
         return replace(
-            exchange,
-            others=sum(beside, NOTHING),
-            spent=spent + exchange.usage,
-            day=day,
-            spent_day=spent_day + exchange.usage,
+            exchange, spent=self._spent + held, day=day, spent_day=before + held
         )
+
+    def _keep(self, made: Exchange) -> None:
+        """Count what was written down."""
+        if made.day != self._day:
+            self._day, self._spent_day = made.day, NOTHING
+        if made.state is State.SENT:
+            self._under_way[_key(made)] = made.reserved
+        else:
+            self._under_way.pop(_key(made), None)
+            self._spent += made.usage
+            self._spent_day += made.usage
 
     def _attachments(
         self, objects: Objects, exchange: Exchange, blobs: Mapping[str, bytes]

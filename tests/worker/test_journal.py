@@ -89,7 +89,11 @@ def test_a_request_that_has_no_end_is_sent(repo, journal):
     journal.sent(exchange(), request("one"))
     (found,) = told(repo)
 
-    assert (State.SENT, NOTHING, RESERVED) == (found.state, found.spent, found.reserved)
+    assert (State.SENT, RESERVED, RESERVED) == (
+        found.state,
+        found.spent,
+        found.reserved,
+    )
 
 
 def test_failures_and_those_that_left_are_told_in_words(repo, journal):
@@ -114,8 +118,9 @@ def test_the_task_has_spent_what_all_its_attempts_have(repo, journal):
     sent = later.sent(exchange(attempt=2, day="2026-12-01"), request("a"))
     ended = later.ended(done(sent, day="2026-12-01"), b"x")
 
-    assert (USED, NOTHING, "2026-12-01") == (sent.spent, sent.spent_day, sent.day)
+    assert (USED + RESERVED, RESERVED) == (sent.spent, sent.spent_day)
     assert (USED + USED, USED) == (ended.spent, ended.spent_day)
+    assert "2026-12-01" == ended.day
     assert [(1, 1), (2, 1)] == [(e.attempt, e.number) for e in told(repo)]
     assert [(2, 1)] == [(e.attempt, e.number) for e in told(repo, 2)]
 
@@ -129,9 +134,11 @@ def test_what_was_under_way_at_a_crash_counts_as_spent(repo, journal):
         (tip,) = newest(objects, objects.refs())
     later = Journal(discover(repo.path), "fix")
     sent = later.sent(exchange(attempt=2), request("a"))
+    ended = later.ended(done(sent), b"x")
 
-    assert USED + RESERVED + RESERVED == tip.spent == tip.spent_day == sent.spent
-    assert NOTHING == sent.others
+    assert USED + RESERVED + RESERVED == tip.spent == tip.spent_day
+    assert tip.spent + RESERVED == sent.spent
+    assert tip.spent + USED == ended.spent == ended.spent_day
 
 
 def test_the_newest_of_each_task_is_there_and_what_is_unreadable_is_left_out(repo):
