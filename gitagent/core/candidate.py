@@ -53,6 +53,9 @@ class Candidate:
     changes: tuple[PathChange, ...] = ()  # what the last step does to the tree
     colliding: tuple[str, ...] = ()  # new paths equal to others after casefold and NFC
     weakened: tuple[tuple[str, str], ...] = ()  # (test, how it judges less than before)
+    starts: tuple[
+        tuple[str, str | None], ...
+    ] = ()  # task files put there: (path, agent)
     settings: Settings | None = None  # what the step makes of them; None: unchanged
     commit: str = ""  # of the product tree, with base and tips as parents; "": not made
 

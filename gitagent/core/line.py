@@ -139,6 +139,7 @@ def _rule(each: Submission, step: Candidate, snapshot: Snapshot) -> Ruling:
         agent_of(task, snapshot) if task else None,
         snapshot.approvals.get(each.id),
         weakened=step.weakened,
+        agents=snapshot.agents,
     )
 
 

@@ -184,11 +184,13 @@ def _wider(
 ) -> list[str]:
     """Return what the tasks that a worker starts could do, and it itself could not."""
     found = []
-    for path, name in candidate.starts:
-        name = name or default
+    for path, asked in candidate.starts:
+        name = asked or default
         child = agents.get(name, SHELL if name == SHELL.name else None)
         if child is None:
-            found.append(f"The target has no agent {name}, which {named((path,))} names.")
+            found.append(
+                f"The target has no agent {name}, which {named((path,))} names."
+            )
             continue
         if extra := widening(child, agent):
             start = f"A task has at most the grants of what starts it: {named((path,))}"

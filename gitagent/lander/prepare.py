@@ -26,6 +26,7 @@ from gitagent.host.failpoint import failpoint
 from gitagent.lander.compose import compose, moved
 from gitagent.lander.contribution import merged_by, strategy_of
 from gitagent.lander.scope import colliding
+from gitagent.lander.started import started
 from gitagent.lander.texts import text
 
 _STRANGERS: Final = ("everything: the two have no commit in common",)
@@ -116,6 +117,7 @@ class Round:
             changes=changes,
             colliding=colliding(self.objects, before, merged.tree, changes),
             weakened=tuple(weakened(changes, lambda blob: text(self.objects, blob))),
+            starts=started(self.objects, changes),
             settings=settings,
         )
 

@@ -1,0 +1,32 @@
+"""Which tasks a submission starts, and with which agent."""
+
+from collections.abc import Iterable
+
+from gitagent.core.candidate import PathChange
+from gitagent.core.layout import TASKS
+from gitagent.core.task import Refusal
+from gitagent.files import taskfile
+from gitagent.files.text import FILE_LIMIT
+from gitagent.git.objects import BLOB, Objects
+
+
+def started(
+    objects: Objects, changes: Iterable[PathChange]
+) -> tuple[tuple[str, str | None], ...]:
+    """Return path and named agent of each task file that is new or changed.
+
+    One that names no agent has None; one that cannot be used starts nothing.
+    """
+    found = []
+    for change in changes:
+        folder, _, name = change.path.rpartition("/")
+        if f"{folder}/" != TASKS or change.new_mode != BLOB:
+            continue
+        if objects.size(change.new_blob) > FILE_LIMIT:
+            continue
+        data = objects.blob(change.new_blob)
+        stem = name.removesuffix(".md")
+        task = taskfile.parse(stem, change.new_blob, data, change.path)
+        if not isinstance(task, Refusal):
+            found.append((change.path, task.agent))
+    return tuple(found)

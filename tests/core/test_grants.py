@@ -1,0 +1,200 @@
+"""Grants only shrink: judged by what an agent can do, not by how it is written."""
+
+import random
+from functools import cache
+from itertools import product
+
+import pytest
+
+from gitagent.core.agent import GRANTS, Agent
+from gitagent.core.candidate import Candidate, Change, PathChange
+from gitagent.core.glob import matching
+from gitagent.core.grants import widening
+from gitagent.core.policy import rule
+from gitagent.core.settings import Settings, Worker
+from gitagent.core.submission import Submission, SubmissionState
+
+TREES = 10_000
+SINCE = "2026-11-30T12:00:00Z"
+
+FOLDERS = ("", "src/", "src/a/", "docs/", "x/src/", "x/docs/src/")
+PATHS = tuple(folder + name for folder in FOLDERS for name in ("a.py", "b.md", "src"))
+ANCHORED = ("**", "*", "src/**", "src/a/**", "src/a.py", "src/*.py", "docs/src", "x/**")
+GLOBS = (*ANCHORED, "src/", "*.py", "src", "docs/", "**/src/**", "src/a", "x/docs/")
+TOOLS = ("Read", "Edit", "Bash(a)", "Bash(b)")
+HOSTS = ("one.example:443", "two.example:443")
+BACKENDS = ("claude", "codex", "shell", "command", "acp", "aider")
+
+
+@cache
+def paths_of(globs):
+    return frozenset(matching(globs, PATHS) if globs else PATHS)
+
+
+def tools_of(agent):
+    named = agent.tools or TOOLS
+    return {
+        (agent.backend, each)
+        for each in TOOLS
+        if each in named or each.partition("(")[0] in named
+    }
+
+
+def grants_of(agent):
+    runs = {"shell"} if agent.backend in {"shell", "command", "acp"} else set()
+    return runs.union(agent.may)
+
+
+def inside(child, parent):
+    return (
+        grants_of(child) <= grants_of(parent)
+        and set(child.network) <= set(parent.network)
+        and paths_of(child.paths) <= paths_of(parent.paths)
+        and (not parent.tools or tools_of(child) <= tools_of(parent))
+    )
+
+
+def some(rng, values, most=3):
+    return tuple(rng.sample(values, rng.randint(0, min(most, len(values)))))
+
+
+def drawn(rng, name, parent=None):
+    """Give an agent that is somehow like its parent, half of the time narrower."""
+    if parent is None or rng.random() < 0.2:
+        return Agent(
+            name,
+            rng.choice(BACKENDS),
+            tools=some(rng, (*TOOLS, "Bash")),
+            paths=some(rng, GLOBS),
+            network=some(rng, HOSTS),
+            may=some(rng, GRANTS, 5),
+        )
+    wider = rng.random() < 0.3
+    return Agent(
+        name,
+        rng.choice(BACKENDS) if rng.random() < 0.1 else parent.backend,
+        tools=some(rng, TOOLS) if wider else parent.tools,
+        paths=(*some(rng, parent.paths, 2), *some(rng, GLOBS, 1)),
+        network=some(rng, HOSTS if wider else parent.network),
+        may=some(rng, GRANTS if wider else parent.may, 5),
+    )
+
+
+def test_no_spawn_tree_widens_along_any_path():
+    rng = random.Random(20261130)  # noqa: S311 - the same trees each time
+    deep = 0
+    for tree in range(TREES):
+        lines = [(drawn(rng, "root"),)]
+        for number in range(6):
+            line = rng.choice(lines)
+            child = drawn(rng, f"child-{number}", line[-1])
+            if widening(child, line[-1]):
+                continue
+            assert all(inside(child, each) for each in line), (tree, line, child)
+            lines.append((*line, child))
+        deep += max(map(len, lines)) > 2
+
+    assert deep > TREES // 4
+
+
+def test_a_glob_is_within_another_only_if_all_that_it_matches_is():
+    for glob, outer in product(GLOBS, GLOBS):
+        child, parent = (Agent("x", "claude", paths=(each,)) for each in (glob, outer))
+
+        if not widening(child, parent):
+            assert paths_of((glob,)) <= paths_of((outer,)), (glob, outer)
+
+
+PARENT = Agent(
+    "lead",
+    "claude",
+    tools=("Read", "Bash"),
+    paths=("src/**", "*.md"),
+    network=("one.example:443",),
+    may=("write", "shell", "start_task"),
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "extra"),
+    [
+        ({}, ""),
+        ({"may": ("write",), "tools": ("Bash(git log:*)",), "network": ()}, ""),
+        ({"paths": ("src/a/**", "src/b.py", "*.md")}, ""),
+        ({"instructions": "x", "model": "opus"}, ""),
+        ({"may": ("write", "remember")}, "may remember"),
+        ({"tools": ("Read", "Write")}, "has the tool Write"),
+        ({"tools": ()}, "has every tool"),
+        ({"backend": "codex"}, "has the tools of codex"),
+        ({"network": ("two.example:443",)}, "reaches two.example:443"),
+        ({"paths": ()}, "changes every path"),
+        ({"paths": ("src/**", "docs/**")}, "changes docs/**"),
+        ({"paths": ("src/",)}, "changes src/"),
+    ],
+)
+def test_what_a_child_has_beyond_its_parent_is_said(changed, extra):
+    values = {
+        "backend": PARENT.backend,
+        "tools": PARENT.tools,
+        "paths": PARENT.paths,
+        "network": PARENT.network,
+        "may": PARENT.may,
+    }
+    found = widening(Agent("child", **{**values, **changed}), PARENT)
+
+    assert (f"child {extra}, and lead does not.",) * bool(extra) == found
+
+
+def test_a_program_of_ones_own_is_a_shell_whatever_its_definition_says():
+    parent = Agent("lead", "claude", may=("write", "start_task"))
+    child = Agent("tool", "command", ("bash",), may=("write",))
+
+    assert ("tool may shell, and lead does not.",) == widening(child, parent)
+
+
+def ruled(starts, *, agent=PARENT, task="plan", agents=None, default="shell"):
+    changes = tuple(
+        PathChange(path, Change.ADDED, 0, 0o100644, "", "c" * 40) for path, _ in starts
+    )
+    candidate = Candidate("b", ("t",), product="p", changes=changes, starts=starts)
+    submission = Submission(
+        "s-1", "t", SubmissionState.CHECKING, SINCE, SINCE, task=task
+    )
+    settings = Settings(worker=Worker(agent=default))
+    return " ".join(
+        rule(candidate, submission, settings, agent=agent, agents=agents).no
+    )
+
+
+OTHER = ".agent/tasks/other.md"
+NARROW = Agent("narrow", "claude", tools=("Read",), paths=("src/**",), may=("write",))
+AGENTS = {"lead": PARENT, "narrow": NARROW, "claude": Agent("claude", "claude")}
+
+
+def test_a_worker_starts_tasks_for_agents_that_are_within_its_own():
+    starts = ((OTHER, "narrow"), (".agent/tasks/same.md", "lead"))
+
+    assert "" == ruled(starts, agents=AGENTS)
+    assert "" == ruled(((OTHER, None),), agents=AGENTS, default="narrow")
+
+
+def test_a_worker_starts_no_task_for_an_agent_with_more():
+    found = ruled(((OTHER, "claude"),), agents=AGENTS)
+
+    assert OTHER in found
+    assert "claude has every tool, and lead does not." in found
+    assert "claude changes every path, and lead does not." in found
+
+
+def test_a_task_that_names_no_agent_is_for_the_default_one():
+    assert "shell has the tools of shell" in ruled(((OTHER, None),), agents=AGENTS)
+
+
+def test_an_agent_that_is_still_to_be_defined_could_be_anything():
+    found = ruled(((OTHER, "later"),), agents=AGENTS)
+
+    assert f"The target has no agent later, which {OTHER} names." == found
+
+
+def test_a_person_starts_tasks_for_whomever_they_like():
+    assert "" == ruled(((OTHER, "claude"),), agents=AGENTS, task=None)
