@@ -8,7 +8,10 @@ JOBS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: bench check demo format help soak test venv
+.PHONY: agents bench check demo format help soak test venv
+
+agents: ## install the coding agents that tests run, where they are missing
+	tests/agents/install
 
 bench: .venv/dev ## measure what the project promises about speed and size
 	for script in $(wildcard bench/bench_*.py); do .venv/bin/python $$script $(ARGS) || exit 1; done
