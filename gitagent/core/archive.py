@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gitagent.core.action import Archive
-from gitagent.core.layout import APPROVALS, SUBMISSIONS, TASK_RECORDS
+from gitagent.core.layout import APPROVALS, EXCHANGES, SUBMISSIONS, TASK_RECORDS
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Push
 
@@ -29,8 +29,11 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
             and task.id not in snapshot.tasks
             and _older(task.since, before)
         ):
-            ref = TASK_RECORDS + task.id
-            old.setdefault(task.since[:7], []).append((ref, task.oid))
+            month = old.setdefault(task.since[:7], [])
+            # First: where an action is cut short, they are found by their task.
+            if said := snapshot.exchanges.get(task.id):
+                month.append((EXCHANGES + task.id, said))
+            month.append((TASK_RECORDS + task.id, task.oid))
     for submission in snapshot.submissions.values():
         if (
             submission.settled

@@ -123,6 +123,8 @@ class Snapshot:
     landed: frozenset[str] = frozenset()  # open submissions whose commit is on target
     receipts: Mapping[str, tuple[Receipt, ...]] = field(default_factory=dict)  # by key
     approvals: Mapping[str, Approval] = field(default_factory=dict)  # by submission
+    # By task: newest record commit of its exchanges with models.
+    exchanges: Mapping[str, str] = field(default_factory=dict)
     switch: Switch = RUNNING
     live: Live = field(default_factory=Live)
     machine: Machine = field(default_factory=Machine)

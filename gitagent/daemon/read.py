@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from gitagent.core.glob import matching
-from gitagent.core.layout import SUBMISSIONS, TASK_RECORDS, TASKS
+from gitagent.core.layout import EXCHANGES, SUBMISSIONS, TASK_RECORDS, TASKS
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Live, Machine, Offer, Snapshot, Target
 from gitagent.core.submission import Submission
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
+from gitagent.daemon import answerfiles
 from gitagent.daemon.committed import unreadable
 from gitagent.daemon.definitions import Definitions
 from gitagent.daemon.target import SettingsInForce, require_target
@@ -48,6 +49,7 @@ class Reader:
         self._authors: dict[str, str | None] = {}
         self._own: dict[str, frozenset[str]] = {}  # by tip
         self._memo = receipts.Memo()
+        self._answers: answerfiles.Memo = {}
 
     def read(
         self,
@@ -76,6 +78,9 @@ class Reader:
         submissions, bad_submissions = self._load(
             objects, refs, SUBMISSIONS, record.load_submission, self._submissions_by_oid
         )
+        answers, bad_answers = answerfiles.read(
+            objects, commit, task_records.values(), self._answers
+        )
         direct = self._audit.direct(objects, commit, submissions) if audit else ()
         return Snapshot(
             target=Target(
@@ -83,8 +88,15 @@ class Reader:
             ),
             settings=settings,
             tasks=_without(tasks, bad_tasks),
-            refused=(*refused, *odd_agents, *bad_tasks, *bad_submissions),
+            refused=(
+                *refused,
+                *bad_answers,
+                *odd_agents,
+                *bad_tasks,
+                *bad_submissions,
+            ),
             finished=finished,
+            answer_files=answers,
             agents=agents,
             records=task_records,
             submissions=submissions,
@@ -100,6 +112,11 @@ class Reader:
             ),
             receipts=self._receipts(objects, live, refs),
             approvals=approval.read_all(self._repo, objects, refs, settings, commit),
+            exchanges={
+                ref.removeprefix(EXCHANGES): oid
+                for ref, oid in refs.items()
+                if ref.startswith(EXCHANGES)
+            },
             switch=switch.read(objects, refs),
             live=live,
             machine=machine(settings) if machine else Machine(),
@@ -109,6 +126,7 @@ class Reader:
         """Start a book anew that a long life has filled; it costs one slow read."""
         books: tuple[dict[Any, Any], ...] = (
             self._files,
+            self._answers,
             self._tasks_by_oid,
             self._submissions_by_oid,
             self._ancestors,
@@ -126,6 +144,8 @@ class Reader:
         refused: list[Refusal] = []
         finished: frozenset[str] = frozenset()
         for entry in folder(objects, commit, TASKS):
+            if entry.name == "answers" and entry.mode == TREE:
+                continue
             if entry.name == "done" and entry.mode == TREE:
                 names = (done.name for done in objects.tree(entry.oid))
                 finished = frozenset(n[:-3] for n in names if n.endswith(".md"))

@@ -16,6 +16,7 @@ from gitagent import __version__
 from gitagent.core.layout import (
     APPROVALS,
     ARCHIVE,
+    EXCHANGES,
     INBOX,
     QUEUE,
     RECEIPTS,
@@ -36,7 +37,14 @@ from gitagent.host.log import log
 EVERY_S: Final = 60.0
 TIMEOUT_S: Final = 30.0  # of a push that has to wait for nobody's checks
 
-_CHAINS: Final = (TASK_RECORDS, SUBMISSIONS, APPROVALS, RECEIPTS, ARCHIVE)
+_CHAINS: Final = (
+    TASK_RECORDS,
+    EXCHANGES,
+    SUBMISSIONS,
+    APPROVALS,
+    RECEIPTS,
+    ARCHIVE,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from gitagent.core.archive import decide_archive
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Moment, Snapshot, Target
 from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.task import TaskRecord, TaskState
 
 OLD, NEW = "2026-09-30T12:00:00Z", "2026-11-30T12:00:00Z"
 NOW = Moment(NEW, NEW, 0.0)
@@ -30,6 +31,25 @@ def test_what_settled_long_ago_goes_and_the_rest_stays():
     waiting = Submission("s-3", "tip3", STATE.HELD, OLD, OLD, oid="three")
 
     assert {"refs/gitagent/submissions/s-1": "one"} == archived(old, new, waiting)
+
+
+def test_the_exchanges_of_a_task_go_with_it():
+    old = TaskRecord("old", TaskState.FAILED, "b", OLD, oid="one")
+    new = TaskRecord("new", TaskState.FAILED, "b", NEW, oid="two")
+    silent = TaskRecord("silent", TaskState.DONE, "b", OLD, oid="three")
+    snapshot = Snapshot(
+        target=Target("refs/heads/main", "c"),
+        settings=Settings(),
+        records={each.id: each for each in (old, new, silent)},
+        exchanges={"old": "said", "new": "said too"},
+    )
+    found = [ref for each in decide_archive(snapshot, NOW) for ref in each.refs]
+
+    assert [
+        ("refs/gitagent/exchanges/old", "said"),
+        ("refs/gitagent/tasks/old", "one"),
+        ("refs/gitagent/tasks/silent", "three"),
+    ] == found
 
 
 def test_an_approval_goes_with_its_submission():
