@@ -29,11 +29,11 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
             and task.id not in snapshot.tasks
             and _older(task.since, before)
         ):
-            month = old.setdefault(task.since[:7], [])
+            going = old.setdefault(task.since[:7], [])
             # First: where an action is cut short, they are found by their task.
             if said := snapshot.exchanges.get(task.id):
-                month.append((EXCHANGES + task.id, said))
-            month.append((TASK_RECORDS + task.id, task.oid))
+                going.append((EXCHANGES + task.id, said))
+            going.append((TASK_RECORDS + task.id, task.oid))
     for submission in snapshot.submissions.values():
         if (
             submission.settled
