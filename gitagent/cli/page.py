@@ -59,6 +59,7 @@ def page(
     shown = ended if everything else ended[:SETTLED_SHOWN]
     sections = (
         Section("Tasks", tuple(_task(line, now) for line in open_tasks)),
+        Section("Questions", tuple(_questions(report["questions"], now))),
         Section("Queue", queuepage.rows(queue, everything=everything, working=working)),
         Section("Settled", tuple(_ended(line, now) for line in shown)),
         Section(
@@ -170,6 +171,21 @@ def _task(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
     since = say.ago(line["since"], now)
     about = f"{attempt}{agent}, {since}" if attempt else since
     return (line["state"], line["id"], _title(line), line["reason"] or about)
+
+
+def _questions(
+    cards: Sequence[Mapping[str, Any]], now: str
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each question, and one for each option; then how to answer."""
+    for card in cards:
+        task = card["task"]
+        for each in card["questions"]:
+            said = each["answer"]
+            about = f"= {said}" if said else say.ago(card["since"], now)
+            yield ("question", task, f"{each['number']}. {each['text']}", about)
+            for letter, option in each["options"].items() if not said else ():
+                yield ("", "", f"   {letter}) {option}")
+        yield ("", "", card["answer"])
 
 
 def _ended(line: Mapping[str, Any], now: str) -> tuple[str, ...]:

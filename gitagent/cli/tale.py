@@ -1,15 +1,18 @@
 """The story of one task or submission, for people and as JSON."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gitagent.cli import page, queuepage, say
+from gitagent.cli import card, page, queuepage, say
+from gitagent.core import answering
 from gitagent.core.layout import APPROVALS
+from gitagent.core.question import Answer
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, TaskRecord, TaskState
 from gitagent.daemon.lineup import RunNow
 from gitagent.daemon.overview import overview
-from gitagent.daemon.report import report, task_line
+from gitagent.daemon.report import question, report, task_line
 from gitagent.daemon.story import Story, tell, unknown
 from gitagent.errors import UserError
 from gitagent.git.objects import Objects
@@ -155,6 +158,8 @@ def _task(task: TaskRecord) -> dict[str, Any]:
         "since": task.since,
         "tip": task.tip,
         "submission": task.submission,
+        "question": question(task) if answering.asks(task) else None,
+        "answers": [asdict(each) for each in task.answers],
     }
 
 
@@ -243,6 +248,17 @@ def _task_lines(task: TaskRecord) -> Iterator[str]:
             *([("asked for", task.request)] if task.request else []),
         ]
     )
+    if task.card is not None:
+        yield ""
+        yield "Questions"
+        yield from card.lines(task)
+        if answering.asks(task):
+            yield f"  Answer with: {answering.command(task)}"
+    asked = task.attempt if task.card else None
+    if said := [each for each in task.answers if each.attempt != asked]:
+        yield ""
+        yield "Answers"
+        yield from page.table([(a.at, a.by, a.question, _because(a)) for a in said])
     if task.attempts:
         yield ""
         yield "Attempts"
@@ -251,6 +267,10 @@ def _task_lines(task: TaskRecord) -> Iterator[str]:
         yield ""
         yield "What the next attempt is told"
         yield from _end(task.feedback)
+
+
+def _because(answer: Answer) -> str:
+    return f"{answer.text} ({answer.because})" if answer.because else answer.text
 
 
 def _attempt_row(each: Attempt) -> tuple[str, ...]:

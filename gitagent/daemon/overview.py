@@ -26,7 +26,7 @@ from gitagent.core.layout import (
 from gitagent.core.submission import Submission
 from gitagent.core.switch import RED_TARGET, frozen, stopped
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
-from gitagent.daemon import lineup, remembered
+from gitagent.daemon import answerfiles, lineup, remembered
 from gitagent.daemon.committed import unreadable
 from gitagent.daemon.findings import Finding, findings
 from gitagent.daemon.lag import Lag, lag
@@ -103,6 +103,7 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             objects, shown, SUBMISSIONS, record.load_submission
         )
         files, bad_files = _files(repo, objects, commit, tasks)
+        _, bad_answers = answerfiles.read(objects, commit, tasks.values(), {})
         paused, remote, refuse = remembered.paused(repo, objects, target, commit)
         direct = remembered.direct(repo, objects, commit, submissions)
         known = submissions.values()
@@ -122,7 +123,7 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             files=files,
             tasks=tasks,
             submissions=submissions,
-            refused=(*bad_files, *bad_tasks, *bad_submissions),
+            refused=(*bad_files, *bad_answers, *bad_tasks, *bad_submissions),
             written={row.ref: row.when for row in shown},
             left_out=len(rows) - len(shown),
             lineup=told,

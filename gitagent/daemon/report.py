@@ -8,7 +8,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
+from gitagent.core import answering
 from gitagent.core.layout import SUBMISSIONS
+from gitagent.core.question import lettered
 from gitagent.core.submission import CheckLine, Submission, in_order
 from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
 from gitagent.core.usual import usual
@@ -49,7 +51,7 @@ def report(seen: Overview, now: datetime) -> dict[str, Any]:
         },
         "tasks": [*_tasks(seen)],
         "submissions": [*_submissions(seen, queue, known, usually, now)],
-        "questions": [],
+        "questions": [*_questions(seen)],
         "automations": [],
         "refused": [{"path": r.path, "reason": r.reason} for r in seen.refused],
         "inbox": {"unacknowledged": seen.unacknowledged},
@@ -70,6 +72,33 @@ def _tasks(seen: Overview) -> Iterator[dict[str, Any]]:
     yield from sorted(
         settled, key=lambda line: (line["since"], line["id"]), reverse=True
     )
+
+
+def _questions(seen: Overview) -> Iterator[dict[str, Any]]:
+    """Yield the cards that wait for people, the one that waits longest first."""
+    asking = [each for each in seen.tasks.values() if answering.asks(each)]
+    for each in sorted(asking, key=lambda task: (task.since, task.id)):
+        yield question(each)
+
+
+def question(record: TaskRecord) -> dict[str, Any]:
+    """Return the card of a task, and the command that answers what is open of it."""
+    card, known = record.card, answering.given(record)
+    return {
+        "task": record.id,
+        "asker": str(card.asker) if card else None,
+        "since": card.since if card else None,
+        "questions": [
+            {
+                "number": number,
+                "text": each.text,
+                "options": dict(lettered(each)),
+                "answer": known[number].text if number in known else None,
+            }
+            for number, each in enumerate(card.questions if card else (), 1)
+        ],
+        "answer": answering.command(record),
+    }
 
 
 def _priority(file: TaskFile | None) -> int:

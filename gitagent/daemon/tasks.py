@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Literal
 
+from gitagent.core import answering
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import TASK_RECORDS
 from gitagent.core.task import TRANSITIONS, TaskRecord, TaskState
@@ -90,6 +91,11 @@ def _judge(record: TaskRecord, wish: str) -> None:
         raise UserError(
             f"task {record.id} is {record.state}", "commit its task file again"
         )
+    if wish == "retry" and record.state is TaskState.QUESTION:
+        if not answering.asks(record):
+            raise UserError(f"task {record.id} is answered, and goes on by itself")
+        mend = f"answer it: {answering.command(record)}"
+        raise UserError(f"task {record.id} waits for an answer", mend)
     if wish == "retry" and not record.settled:
         raise UserError(
             f"task {record.id} is {record.state}; there is nothing to retry"
