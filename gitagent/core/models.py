@@ -6,6 +6,8 @@ before it cannot be had, and every such step is recorded.
 """
 
 from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from gitagent.core.agent import Agent
 from gitagent.core.settings import Model, Provider
@@ -135,3 +137,17 @@ def price(ref: ModelRef, settings: Model) -> dict[str, float] | None:
                 "cache_write": usd * 1.25,
             }
     return known
+
+
+def is_here(address: str) -> bool:
+    """Whether an ``http://`` or ``https://`` address is of this machine's loopback."""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return False
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""Language models: one gateway for every agent, with keys, budgets and records."""

@@ -1,0 +1,90 @@
+"""Sending a request until there is an answer: tries, waits, and who stands in.
+
+What is done about which failure is `core.failure.RULES`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gitagent.core import failure as failures
+from gitagent.core.failure import RULES, Failure
+from gitagent.core.models import ModelRef
+from gitagent.host import until
+from gitagent.model.breaker import Breaker
+from gitagent.model.opening import Opened
+from gitagent.model.upstream import Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What came of it."""
+
+    found: Opened | Lost | None  # None: a stop came first
+    ref: ModelRef  # who was asked last
+    tries: int  # requests made of providers
+    fallback: str  # who before it could not be had, and why; "": the first answered
+    held: bool = False  # the provider is left alone: a further request will not help
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """Sends one request; ``send`` makes one try at one model."""
+
+    send: Callable[[ModelRef], Opened | Lost]
+    breaker: Breaker
+    stops: Sequence[until.Watched]
+    told: Callable[[str], None]  # of every failure that is not the last word
+
+    def reach(self, models: Sequence[ModelRef]) -> Reached:
+        """Ask the models in their order until one answers."""
+        tries = 0
+        passed: list[str] = []
+        for place, ref in enumerate(models):
+            reached = self._at(ref)
+            tries += reached.tries
+            found = reached.found
+            reached = replace(reached, tries=tries, fallback=" ".join(passed))
+            last = place == len(models) - 1
+            if last or not isinstance(found, Lost) or not RULES[found.failure].fallback:
+                return reached
+            passed.append(f"{ref}: {found.reason}")
+            self.told(f"{found.reason} {models[place + 1]} is asked instead of {ref}.")
+        raise ValueError("a route has a model")
+
+    def _at(self, ref: ModelRef) -> Reached:
+        tries = 0
+        while True:
+            left = self.breaker.left(ref.provider)
+            if left > failures.PATIENCE_S:
+                reason = self.breaker.holds().get(ref.provider, "It is left alone.")
+                lost = Lost(Failure.RATE_LIMITED, reason)
+                return Reached(lost, ref, tries, "", held=True)
+            if left and self._stopped(left):
+                return Reached(None, ref, tries, "")
+            if self._stopped(0):
+                return Reached(None, ref, tries, "")
+            tries += 1
+            found = self.send(ref)
+            if self._stopped(0) and isinstance(found, Lost):
+                return Reached(None, ref, tries, "")
+            if isinstance(found, Opened):
+                return Reached(found, ref, tries, "")
+            pause = failures.pause(RULES[found.failure], tries, found.told)
+            held = self._hold(ref, found, last=pause is None)
+            if pause is None:
+                return Reached(found, ref, tries, "", held)
+            self.told(f"{found.reason} It is tried again in {pause:g} s.")
+            if self._stopped(pause):
+                return Reached(None, ref, tries, "")
+
+    def _hold(self, ref: ModelRef, found: Lost, *, last: bool) -> bool:
+        """Leave the provider alone if it has to be; return whether it is for long."""
+        if not RULES[found.failure].holds:
+            return False
+        seconds = found.told or (failures.LONGEST_S if last else 0)
+        if seconds:
+            self.breaker.hold(ref.provider, seconds, found.reason)
+        return seconds > failures.PATIENCE_S
+
+    def _stopped(self, seconds: float) -> bool:
+        return until.first(self.stops, seconds) >= 0
