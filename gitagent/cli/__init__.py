@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "rollback": "Take a landing back, through the lander.",
     "log": "List the landings, newest first.",
     "logs": "Show the output of a task's attempt or of a submission's checks.",
+    "context": "Show what an attempt sent to models, and who put it there.",
     "hooks": "Install or uninstall the Git hooks of a hub.",
     "doctor": "Say what on this machine or in this repository does not hold.",
     "verify": "Prove the landed history from its records.",

@@ -6,43 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from gitagent.core.exchange import Api, Exchange, State
+from gitagent.core.exchange import State
 from gitagent.core.layout import EXCHANGES
-from gitagent.core.usage import NOTHING, Usage
+from gitagent.core.usage import NOTHING
 from gitagent.errors import UserError
 from gitagent.git.repository import discover
 from gitagent.worker.exchanges import answer, body, exchanges, newest
 from gitagent.worker.journal import Journal
+from tests.support.exchanges import RESERVED, USED, done, exchange, request
 from tests.support.repos import Repo
 
 REF = f"{EXCHANGES}fix"
-RESERVED = Usage(1, 1000, 100, usd=0.5)
-USED = Usage(1, 900, 50, 100, 0, 0.25)
 COUNTED = "1,000 tokens in, 50 out, $0.2500"
-
-
-def exchange(number=1, attempt=1, day="2026-11-30"):
-    return Exchange(
-        task="fix",
-        attempt=attempt,
-        number=number,
-        api=Api.MESSAGES,
-        asked="sonnet",
-        model="anthropic:sonnet",
-        state=State.SENT,
-        started=f"{day}T12:00:00Z",
-        reserved=RESERVED,
-    )
-
-
-def done(sent, day="2026-11-30", **fields):
-    values = {"state": State.DONE, "usage": USED, "status": 200}
-    return replace(sent, ended=f"{day}T12:00:01Z", **{**values, **fields})
-
-
-def request(*texts):
-    messages = [{"role": "user", "content": text} for text in texts]
-    return json.dumps({"model": "sonnet", "messages": messages}).encode()
 
 
 @pytest.fixture
