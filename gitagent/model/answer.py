@@ -62,8 +62,13 @@ class Splitter:
         self._looked = max(0, len(self._buffer) - 3)
 
     @property
+    def size(self) -> int:
+        """How many bytes belong to an event that is not whole."""
+        return len(self._buffer)
+
+    @property
     def rest(self) -> bytes:
-        """What belongs to an event that is not whole."""
+        """Those bytes."""
         return bytes(self._buffer)
 
 

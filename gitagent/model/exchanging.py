@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gitagent.core.budget import Short
 from gitagent.core.exchange import Api, Exchange, State
-from gitagent.core.failure import Failure
+from gitagent.core.failure import RULES, Failure
 from gitagent.core.models import ModelRef, price
 from gitagent.core.usage import NOTHING, Usage, priced
 from gitagent.host import clock
@@ -39,6 +39,8 @@ _PASS = frozenset(
         "user-agent",
     }
 )
+# Statuses that programs send a request again for, whatever the body says.
+_TRIED_AGAIN = frozenset({408, 409, 429, *range(500, 600)})
 _PASS_BACK = ("request-id", "x-request-id")
 _QUERY = re.compile(r"beta=true")
 
@@ -185,8 +187,7 @@ class Exchanging:
             status = found.answer.status
             headers += _back(found.answer.headers, scrub.whole)
             usage = self._used(asked, reached.ref, found.meter.counts(asked.most_in))
-            left = self._to.peer.gone() or self._gateway.stopped
-            state = State.LEFT if left else State.DONE
+            state = State.LEFT if self._left() else State.DONE
             result = _Result(state, body, JSON, status, usage, None)
             found.answer.close()
         elif found is None:
@@ -225,7 +226,7 @@ class Exchanging:
         passed = Passed(State.LEFT, b"")
         try:
             self._to.begin(200, [*headers, *_back(found.answer.headers, scrub.whole)])
-            passed = Passing(asked, found, scrub, name).run(self._to)
+            passed = Passing(asked, found, scrub, name, self._left).run(self._to)
         except OSError:
             pass
         finally:
@@ -282,6 +283,9 @@ class Exchanging:
         spent, on_day = self._gateway.ledger.held(exchange.task, reserved.day)
         return replace(exchange, spent=spent, spent_day=on_day)
 
+    def _left(self) -> bool:
+        return self._gateway.stopped or self._to.peer.gone()
+
     def _used(self, asked: Asked, ref: ModelRef, counts: Counts) -> Usage:
         if asked.api is Api.COUNT:
             return NOTHING
@@ -298,6 +302,8 @@ class Exchanging:
         kind = self._access.route.api
         if held:
             # A program that tries again would only be told the same.
+            return 400, form.error(kind, 400, lost.reason, str(lost.failure))
+        if not RULES[lost.failure].retry and lost.status in _TRIED_AGAIN:
             return 400, form.error(kind, 400, lost.reason, str(lost.failure))
         if lost.status is None or lost.status < 400:
             return 502, form.error(kind, 502, lost.reason, str(lost.failure))

@@ -5,6 +5,7 @@ which tells the agent that it may act on the answer: that one goes when the exch
 recorded.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitagent.core.exchange import State
@@ -39,6 +40,7 @@ class Passing:
         self._opened = opened
         self._scrub = scrub
         self._name = name
+        self._left = left
         self._passed = bytearray()
         self._last = bytearray()
         self._failed: Lost | None = None
@@ -57,7 +59,7 @@ class Passing:
             if opened.meter.complete:
                 return self._ended(State.DONE)
             data = opened.answer.read()
-            if to.peer.gone():
+            if self._left():
                 return self._ended(State.LEFT)
             if isinstance(data, Lost):
                 return self._ended(State.FAILED, data)
@@ -67,7 +69,7 @@ class Passing:
                 (opened.meter.event(raw), raw) for raw in opened.splitter.feed(data)
             ]
             if (
-                len(opened.splitter.rest) > LARGEST_EVENT
+                opened.splitter.size > LARGEST_EVENT
                 or len(self._passed) > LARGEST
                 or any(what is Event.GARBAGE for what, _ in events)
             ):

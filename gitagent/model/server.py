@@ -56,6 +56,7 @@ class Connection:
         self._first = True
         self._began = False  # some of the next request is here
         self._deadline = 0.0
+        self._bodiless = False  # HEAD
 
     def request(self) -> Request | Refused | None:
         """Return the next request; None: there is none any more."""
@@ -92,7 +93,7 @@ class Connection:
         length = ("content-length", str(len(body)))
         head = h11.Response(status_code=status, headers=_bytes([*headers, length]))
         raw = [self._http.send(head)]
-        if body:
+        if body and not self._bodiless:
             raw.append(self._http.send(h11.Data(data=body)))
         raw.append(self._http.send(h11.EndOfMessage()))
         self.peer.send(b"".join(each for each in raw if each))
@@ -118,6 +119,7 @@ class Connection:
                     return None
             elif isinstance(event, h11.Request):
                 head = event
+                self._bodiless = event.method == b"HEAD"
                 self._deadline = monotonic() + bounds.body_time
             elif isinstance(event, h11.Data):
                 body += event.data
