@@ -72,7 +72,10 @@ def _tell(repo: Repository, objects: Objects, plan: Plan, commit: str) -> None:
     for program in plan.missing:
         say.note(f"{program} is not installed here, and a check calls it")
     if plan.agents:
-        say.out(f"coding agents on this machine: {', '.join(plan.agents)}")
+        say.out(
+            f"coding agents on this machine: {', '.join(plan.agents)}; a task picks one"
+            f' with `agent = "{plan.agents[0]}"`'
+        )
     problem = sandbox.probe()
     say.out("sandbox: usable" if problem is None else f"sandbox: {problem}")
     blocking = setup.branch_in_the_way(objects, plan.settings)

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from gitagent.core.agent import SHELL
 from gitagent.core.ident import id_problem
-from gitagent.core.layout import DONE, TASKS
+from gitagent.core.layout import AGENTS, DONE, TASKS
 from gitagent.core.task import Refusal, TaskRecord
 from gitagent.daemon import entry, tasks
+from gitagent.daemon.definitions import Definitions
 from gitagent.daemon.story import tell, unknown
 from gitagent.errors import ConfigError, UserError
 from gitagent.files import frontmatter, taskfile, template
+from gitagent.files.fields import nearest
 from gitagent.files.text import Malformed
 from gitagent.git.identity import author
 from gitagent.git.objects import Objects
@@ -27,7 +30,8 @@ def ask_for(
 
     Raises:
         ConfigError: there is nothing to ask for, or options and front matter clash.
-        UserError: the file could not be used as a task, or the id is taken.
+        UserError: the file could not be used as a task, its agent is not there, or the
+            id is taken.
     """
     path = f"{TASKS}{task}.md"
     if problem := id_problem(task):
@@ -38,7 +42,9 @@ def ask_for(
         parsed = taskfile.parse(task, blob, content, path)
         if isinstance(parsed, Refusal):
             raise UserError(_placed(parsed))
-        target, _ = entry.find_target(repo, objects)
+        target, commit = entry.find_target(repo, objects)
+        if parsed.agent is not None:
+            _require_agent(repo, objects, commit, parsed.agent)
         return add_task(repo, objects, target, task, content, author(repo).ident)
 
 
@@ -96,6 +102,24 @@ def _refuse_unknown(repo: Repository, objects: Objects, task: str) -> None:
     _, commit = entry.find_target(repo, objects)
     if id_problem(task) or _read(objects, commit, f"{TASKS}{task}.md") is None:
         raise unknown(task)
+
+
+def _require_agent(repo: Repository, objects: Objects, commit: str, name: str) -> None:
+    """Raise UserError if there is no agent of this name on the target."""
+    agents, refused = Definitions(repo).at(objects, commit)
+    if name in agents or name == SHELL.name:
+        return
+    for refusal in refused:
+        if refusal.path.endswith(f"agents/{name}.md"):
+            raise UserError(f"the agent {name} cannot be used: {_placed(refusal)}")
+    known = sorted({*agents, SHELL.name})
+    near = nearest(name, known)
+    mend = (
+        f"did you mean {near}? There are {', '.join(known)}"
+        if near
+        else f"add {AGENTS}{name}.md, or name one that is there: {', '.join(known)}"
+    )
+    raise UserError(f'there is no agent "{name}"', mend)
 
 
 def _placed(refusal: Refusal) -> str:

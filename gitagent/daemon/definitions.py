@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from gitagent import data
-from gitagent.core.agent import Agent
+from gitagent.core.agent import BUILT_IN, Agent
 from gitagent.core.layout import AGENTS, CLAUDE_AGENTS
 from gitagent.core.task import Refusal
 from gitagent.daemon.committed import unreadable
@@ -119,7 +119,7 @@ def _own(path: Path, facts: os.stat_result, *, sha256: bool) -> _Found:
 def _built_in(sha256: bool) -> tuple[Agent | Refusal, ...]:  # noqa: FBT001
     top = data.data_path("templates/agents")
     return tuple(
-        _outside(path.stem, path.read_bytes(), f"built in: {path.name}", sha256=sha256)
+        _outside(path.stem, path.read_bytes(), f"{BUILT_IN}{path.name}", sha256=sha256)
         for path in sorted(top.glob("*.md"))
     )
 

@@ -177,7 +177,7 @@ def _checks(checks: Sequence[ProposedCheck]) -> str:
 def _agents(agents: Sequence[str]) -> list[str]:
     if not agents:
         return []
-    return [_comment(f"agents found on this machine: {', '.join(agents)}")]
+    return [_comment(f"agents found on this machine beside shell: {', '.join(agents)}")]
 
 
 def _aligned(rows: Sequence[_Row]) -> Iterator[str]:

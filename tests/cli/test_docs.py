@@ -33,9 +33,15 @@ def test_each_command_has_a_section_with_all_its_options(name):
     assert [] == [sub for sub in subcommands if f"gitagent {name} {sub}" not in section]
 
 
-@pytest.mark.parametrize("key", [*taskfile.KEYS, *agentfile.KEYS])
-def test_every_key_of_a_task_and_of_an_agent_is_explained(key):
-    rows = (DOCS / "tasks.md").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize(
+    ("page", "key"),
+    [
+        *(("tasks.md", key) for key in taskfile.KEYS),
+        *(("agents.md", key) for key in agentfile.KEYS),
+    ],
+)
+def test_every_key_of_a_task_and_of_an_agent_is_explained(page, key):
+    rows = (DOCS / page).read_text(encoding="utf-8").splitlines()
 
     assert [] != [row for row in rows if f"`{key}`" in row.split(" | ")[0]]
 

@@ -1,5 +1,7 @@
 """gitagent init: what it says, tries out, installs, and ends with."""
 
+import os
+
 import pytest
 
 from gitagent.daemon import hooks
@@ -63,6 +65,21 @@ def test_without_tests_it_says_that_nothing_lands(repo):
 
     assert 0 == answer.code
     assert "[[check]]" in answer.out
+
+
+def test_the_agents_of_this_machine_are_named_with_how_to_use_one(
+    repo, tmp_path, monkeypatch
+):
+    for name in ("claude", "codex"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    answer = call(repo, "init", "--no-check")
+    (line,) = (line for line in answer.lines if line.startswith("coding agents"))
+
+    assert "claude, codex" in line
+    assert '`agent = "claude"`' in line
+    assert "beside shell: claude, codex" in repo.read(CONFIG)
 
 
 def test_a_bare_repository_becomes_a_hub(tmp_path):

@@ -73,6 +73,8 @@ REFUSED = {
         "",
         1,
     ),
+    "an agent that is not there": (["x", "--title", "t", "--agent", "clod"], "", 1),
+    "an agent that the text names": (["x", "--file", "-"], "---\nagent: y\n---\nx", 1),
     "no such file": (["x", "--file", "/nowhere/x.md"], "", 2),
     "no UTF-8": (["x", "--file", "-"], b"\xff\xfe\x00", 1),
 }
@@ -87,6 +89,32 @@ def test_what_could_not_be_a_task_is_refused_before_it_is_committed(repo, case):
     assert (code, "") == (answer.code, answer.out)
     assert 1 == len(answer.err.splitlines())
     assert before == repo.head()
+
+
+def test_an_unknown_agent_is_refused_with_those_that_are_known(repo):
+    near = call(repo, "task", "add", "x", "--title", "t", "--agent", "claud")
+    far = call(repo, "task", "add", "x", "--title", "t", "--agent", "gemini")
+
+    assert "did you mean claude?" in near.err
+    assert "aider, claude, codex, opencode, shell" in far.err
+    assert ".agent/agents/gemini.md" in far.err
+
+
+def test_an_agent_whose_definition_cannot_be_used_is_refused_with_the_mend(repo):
+    repo.commit({".agent/agents/mine.md": "+++\npath = []\n+++\n"})
+    answer = call(repo, "task", "add", "x", "--title", "t", "--agent", "mine")
+
+    assert 1 == answer.code
+    assert ".agent/agents/mine.md:2:" in answer.err
+    assert "did you mean paths?" in answer.err
+
+
+@pytest.mark.parametrize("name", ["shell", "claude", "mine"])
+def test_an_agent_that_is_there_is_taken(repo, name):
+    repo.commit({".claude/agents/mine.md": "---\nname: mine\n---\nHelp.\n"})
+    answer = call(repo, "task", "add", "x", "--title", "t", "--agent", name)
+
+    assert 0 == answer.code
 
 
 def test_an_id_that_is_taken_is_refused(repo):
