@@ -5,10 +5,13 @@ from typing import Any
 
 import click
 
+from gitagent.cli import card as cards_of
 from gitagent.cli import say
 from gitagent.cli.here import Here
+from gitagent.core import answering
+from gitagent.core.inbox import Alarm, Kind
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.core.task import TaskState
+from gitagent.core.task import TaskRecord, TaskState
 from gitagent.daemon.inbox import Card, acknowledge, cards
 from gitagent.files import clean
 from gitagent.host import clock
@@ -31,11 +34,12 @@ def command(
     everything: bool,  # noqa: FBT001 - click's way
     as_json: bool,  # noqa: FBT001 - click's way
 ) -> None:
-    """Show the outcomes that nobody has acknowledged, newest first.
+    """Show what nobody has taken note of, newest first.
 
     Each is there until `gitagent inbox ack`: what became of a task or a submission,
-    why, the end of what failed, and what to do next. Who waited for an outcome has seen
-    it already. A task's own submissions are told with the task.
+    why, the end of what failed, and what to do next; what a task asks, until it is
+    answered; and commits that came to the target past the lander. Who waited for an
+    outcome has seen it already. A task's own submissions are told with the task.
 
     \b
     Examples:
@@ -72,9 +76,10 @@ def command(
 @click.option("--all", "everything", is_flag=True, help="All that are there.")
 @click.pass_obj
 def ack(here: Here, names: tuple[str, ...], everything: bool) -> None:  # noqa: FBT001
-    """Acknowledge the outcomes of tasks and submissions.
+    """Acknowledge outcomes and questions of tasks, submissions, and commits.
 
-    Doing it again is no change. It works without a daemon.
+    Doing it again is no change. It works without a daemon. A question is answered with
+    `gitagent answer`; acknowledged, it waits all the same.
 
     \b
     Examples:
@@ -91,18 +96,19 @@ def ack(here: Here, names: tuple[str, ...], everything: bool) -> None:  # noqa: 
 
 
 def _json(card: Card) -> dict[str, Any]:
-    record, behind = card.outcome.record, card.submission
-    of_task = not isinstance(record, Submission)
+    outcome, behind = card.outcome, card.submission
+    record = outcome.record
     landing = record if isinstance(record, Submission) else behind
+    commit = landing.commit if landing else None
     return {
         "id": record.id,
-        "kind": "task" if of_task else "submission",
-        "state": str(record.state),
+        "kind": str(outcome.kind),
+        "state": _state(card),
         "since": record.since,
         "title": _title(card),
         "submission": landing.id if landing else None,
-        "commit": landing.commit if landing else None,
-        "reason": record.reason,
+        "commit": record.id if isinstance(record, Alarm) else commit,
+        "reason": _reason(card),
         "output": _output(card),
         "next": _next(card),
         "acknowledged": card.acknowledged,
@@ -114,18 +120,36 @@ def _lines(card: Card, now: str) -> Iterator[str]:
     title = _title(card)
     about = f"  {clean.sentence(title)}" if title != record.id else ""
     seen = ", acknowledged" if card.acknowledged else ""
-    yield f"{record.state}  {record.id}{about}  ({say.ago(record.since, now)}{seen})"
-    if record.reason:
-        yield f"  {clean.sentence(record.reason, 1000)}"
+    name = record.id[:12] if isinstance(record, Alarm) else record.id
+    yield f"{_state(card)}  {name}{about}  ({say.ago(record.since, now)}{seen})"
+    if reason := _reason(card):
+        yield f"  {clean.sentence(reason, 1000)}"
+    if card.outcome.kind in {Kind.QUESTION, Kind.BUDGET}:
+        assert isinstance(record, TaskRecord)  # noqa: S101 - what asks is a task
+        yield from cards_of.lines(record)
     if output := _output(card):
         yield from (f"  | {line}".rstrip() for line in output.split("\n"))
     if follows := _next(card):
         yield f"  Next: {follows}"
 
 
+def _state(card: Card) -> str:
+    record = card.outcome.record
+    return "direct" if isinstance(record, Alarm) else str(record.state)
+
+
+def _reason(card: Card) -> str | None:
+    record = card.outcome.record
+    if not isinstance(record, Alarm):
+        return record.reason
+    return f"It came to the target past the lander; its author is {record.author}."
+
+
 def _title(card: Card) -> str:
     record = card.outcome.record
-    if not isinstance(record, Submission):
+    if isinstance(record, Alarm):
+        return record.subject
+    if isinstance(record, TaskRecord):
         return record.title or record.id
     return (record.branch or record.tip[:12]).removeprefix("refs/heads/")
 
@@ -135,7 +159,7 @@ def _rejected(card: Card) -> Submission | None:
     record, behind = card.outcome.record, card.submission
     if isinstance(record, Submission):
         behind = record
-    elif record.state is not TaskState.FAILED:
+    elif _state(card) != TaskState.FAILED:
         return None
     if behind is None or behind.state is not SubmissionState.REJECTED:
         return None
@@ -153,21 +177,38 @@ def _output(card: Card) -> str:
 
 def _next(card: Card) -> str:
     """Return what a person can do now."""
-    record = card.outcome.record
-    match record.state:
-        case SubmissionState.LANDED | TaskState.LANDED:
-            landing = record if isinstance(record, Submission) else card.submission
-            commit = landing.commit if landing else None
-            return f"git show {commit[:12]}" if commit else ""
+    match card.outcome.record:
+        case Alarm(id=commit):
+            return f"git show {commit[:12]}"
+        case Submission() as submission:
+            return _after_submission(submission, _title(card))
+        case TaskRecord(state=TaskState.LANDED):
+            behind = card.submission
+            return _after_submission(behind, "") if behind else ""
+        case TaskRecord() as task:
+            return _after_task(task)
+
+
+def _after_submission(submission: Submission, branch: str) -> str:
+    match submission.state:
+        case SubmissionState.LANDED:
+            return f"git show {submission.commit[:12]}" if submission.commit else ""
         case SubmissionState.REJECTED:
-            branch = _title(card) if isinstance(record, Submission) else ""
             again = f"; mend it, and: gitagent submit {branch}".rstrip()
-            return f"gitagent logs {record.id}{again}"
+            return f"gitagent logs {submission.id}{again}"
+        case _:
+            return ""
+
+
+def _after_task(task: TaskRecord) -> str:
+    match task.state:
+        case TaskState.QUESTION:
+            return answering.command(task)
         case TaskState.FAILED:
-            return f"gitagent logs {record.id}; then: gitagent task retry {record.id}"
+            return f"gitagent logs {task.id}; then: gitagent task retry {task.id}"
         case TaskState.STOPPED:
-            return f"gitagent task retry {record.id}"
+            return f"gitagent task retry {task.id}"
         case TaskState.REFUSED:
-            return f"mend .agent/tasks/{record.id}.md and commit it"
+            return f"mend .agent/tasks/{task.id}.md and commit it"
         case _:
             return ""

@@ -1,15 +1,15 @@
-"""The inbox: outcomes that nobody has acknowledged, and how they are acknowledged.
+"""The inbox: outcomes and questions that nobody has acknowledged, and how they are.
 
 Who waited for an outcome has seen it, and it is acknowledged for them.
 """
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gitagent.core import inbox
-from gitagent.core.inbox import Inbox, Outcome
+from gitagent.core.inbox import Alarm, Inbox, Outcome
 from gitagent.core.layout import INBOX, SUBMISSIONS, TASK_RECORDS
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord
@@ -24,6 +24,7 @@ from gitagent.lander.archived import Archived
 
 _TRIES: Final = 10
 _LONG: Final = 50  # names, from which on a record is made small again
+_SHORT: Final = 7  # characters of an object id
 _EVER: Final = "1970-01-01T00:00:00Z"
 
 
@@ -55,7 +56,7 @@ def cards(repo: Repository, *, everything: bool = False) -> tuple[Inbox, list[Ca
     return box, [
         Card(each, each.mark not in unseen, _behind(each, submissions))
         for each in found
-        if each.told and (everything or each.mark in unseen)
+        if each.has_card and (everything or each.mark in unseen)
     ]
 
 
@@ -84,9 +85,9 @@ def acknowledge(repo: Repository, names: Collection[str] | None) -> list[str]:
             if names is not None:
                 known = {each.id for each in found}
                 for name in names:
-                    if name not in known:
+                    if name not in known and not _alarms_of(found, [name]):
                         _require_settled(repo, objects, name)
-                ids = set(names) | _tasks_of(found, names)
+                ids = set(names) | _tasks_of(found, names) | _alarms_of(found, names)
                 wanted = [each for each in wanted if each.id in ids]
             if not wanted:
                 return []
@@ -107,6 +108,16 @@ def _tasks_of(found: Iterable[Outcome], names: Collection[str]) -> set[str]:
     }
 
 
+def _alarms_of(found: Iterable[Outcome], names: Collection[str]) -> set[str]:
+    """Return the commits past the lander that are named by their first characters."""
+    short = [name for name in names if len(name) >= _SHORT]
+    return {
+        each.id
+        for each in found
+        if isinstance(each.record, Alarm) and any(map(each.id.startswith, short))
+    }
+
+
 def seen(repo: Repository, submission: Submission) -> None:
     """Acknowledge a settled submission for who waited for it; it harms nothing.
 
@@ -119,8 +130,8 @@ def seen(repo: Repository, submission: Submission) -> None:
             box = overview.read_inbox(objects)
             if submission.since < box.until:
                 return
-            long = len(box.seen) >= _LONG
-            found = overview.outcomes(repo, objects, box.until) if long else ()
+            whole = len(box.seen) >= _LONG or not box.oid
+            found = overview.outcomes(repo, objects, box.until) if whole else ()
             new = inbox.acknowledge(box, {submission.id}, found)
             if new == box:
                 return
@@ -133,17 +144,31 @@ def begin(repo: Repository, objects: Objects) -> None:
     """Begin the inbox of a repository, so that what settles from now on stays in it."""
     with suppress(GitagentError):
         if objects.ref(INBOX) is None:
-            _append(repo, inbox.begun(clock.stamp()), "the inbox begins")
+            found = overview.outcomes(repo, objects, _EVER)
+            _append(repo, inbox.begin(clock.stamp(), found), "the inbox begins")
+
+
+def write_told(repo: Repository, box: Inbox, names: list[str]) -> Inbox:
+    """Record that people were told, before they are; return it as stored.
+
+    Raises:
+        LostRace: somebody changed the inbox meanwhile.
+    """
+    what = f"told: {_some(names)}" if names else "telling begins"
+    return replace(box, oid=_append(repo, box, what))
 
 
 def _write(repo: Repository, old: Inbox, new: Inbox, names: list[str]) -> None:
+    _append(repo, replace(new, oid=old.oid), f"acknowledged: {_some(names)}")
+
+
+def _some(names: list[str]) -> str:
     first = ", ".join(sorted(names)[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    _append(repo, Inbox(new.until, new.seen, old.oid), f"acknowledged: {first}{more}")
+    return f"{first} and {len(names) - 3} more" if len(names) > 3 else first
 
 
-def _append(repo: Repository, box: Inbox, what: str) -> None:
-    Records(repo, fast=True).append(
+def _append(repo: Repository, box: Inbox, what: str) -> str:
+    return Records(repo, fast=True).append(
         INBOX, box.oid or None, record.dump_inbox(box), what=what, kind="inbox"
     )
 

@@ -7,12 +7,13 @@ with its state. What follows from an object id is remembered in ``overview.json`
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from gitagent.core import inbox, submission, task
-from gitagent.core.inbox import Inbox, Outcome
+from gitagent.core.inbox import Alarm, Inbox, Outcome
 from gitagent.core.layout import (
     AGENTS,
     CLAUDE_AGENTS,
@@ -23,12 +24,13 @@ from gitagent.core.layout import (
     TASK_RECORDS,
     TASKS,
 )
+from gitagent.core.settings import Guard
 from gitagent.core.submission import Submission
 from gitagent.core.switch import RED_TARGET, frozen, stopped
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import answerfiles, lineup, remembered
 from gitagent.daemon.committed import unreadable
-from gitagent.daemon.findings import Finding, findings
+from gitagent.daemon.findings import DIRECT, Finding, findings
 from gitagent.daemon.lag import Lag, lag
 from gitagent.daemon.lineup import Lineup
 from gitagent.errors import GitError, UserError
@@ -104,21 +106,19 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
         )
         files, bad_files = _files(repo, objects, commit, tasks)
         _, bad_answers = answerfiles.read(objects, commit, tasks.values(), {})
-        paused, remote, refuse = remembered.paused(repo, objects, target, commit)
+        paused, remote, guard = remembered.paused(repo, objects, target, commit)
         direct = remembered.direct(repo, objects, commit, submissions)
         known = submissions.values()
+        past = findings(repo, direct, remembered.rewound(repo, commit, known))
         return Overview(
             pid=there.pid if there else None,
             working=there is not None or held(repo.common_dir),
             target=target,
             commit=commit,
             moved=stamp(datetime.fromtimestamp(objects.commit(commit).time, UTC)),
-            paused=_stopped(objects, known, direct if refuse else ()) or paused,
-            findings=findings(
-                repo,
-                direct,
-                remembered.rewound(repo, commit, known),
-            ),
+            paused=_stopped(objects, known, direct if guard == Guard.REFUSE else ())
+            or paused,
+            findings=past,
             push=lag(repo, objects, remote, commit, known) if remote else None,
             files=files,
             tasks=tasks,
@@ -129,17 +129,35 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             lineup=told,
             code=(there.code or None) if there else None,
             swap=(there.swap or None) if there else None,
-            unacknowledged=_unacknowledged(objects, rows, tasks, submissions),
+            unacknowledged=_unacknowledged(
+                objects, rows, tasks, submissions, alarms(past, guard)
+            ),
         )
 
 
 def outcomes(repo: Repository, objects: Objects, since: str) -> list[Outcome]:
-    """Return what has settled since then (UTC), the newest first.
+    """Return what has settled since then (UTC), and what waits for people.
 
-    Some that settled before can be among them; what cannot be read is left out.
+    The newest come first. Some that settled before can be among them; what cannot be
+    read is left out.
     """
     rows = [row for prefix in _SETTLED for row in _rows(repo, prefix)]
-    return _outcomes(objects, rows, since, {}, {}, len(rows))
+    past: tuple[Finding, ...] = ()
+    guard = ""
+    with suppress(UserError):  # no target, so nothing can have come past the lander
+        ref, commit = remembered.target(repo, objects, objects.refs(HEADS))
+        _, _, guard = remembered.paused(repo, objects, ref, commit)
+        past = findings(repo, remembered.direct(repo, objects, commit, {}), {})
+    return _outcomes(objects, rows, since, {}, {}, alarms(past, guard), len(rows))
+
+
+def alarms(past: Iterable[Finding], guard: str) -> list[Alarm]:
+    """Return the findings that people have to take note of."""
+    return [
+        Alarm(each.commit, each.committed, each.subject, each.author)
+        for each in past
+        if each.kind == DIRECT and guard != Guard.OFF
+    ]
 
 
 def _outcomes(
@@ -148,26 +166,28 @@ def _outcomes(
     since: str,
     tasks: dict[str, TaskRecord],
     submissions: dict[str, Submission],
+    past: Iterable[Alarm],
     limit: int,
 ) -> list[Outcome]:
     """As `outcomes`; ``tasks`` and ``submissions`` were read already.
 
-    Of the others only the newest are read, up to ``limit``.
+    Of the others only the newest are read, up to ``limit``, and all tasks that are
+    open: any of them can be one that asks.
     """
     after = datetime.fromisoformat(since).timestamp() - _JUMP_S
     known = {TASK_RECORDS + each for each in tasks}
     known |= {SUBMISSIONS + each for each in submissions}
-    more = [
-        row
-        for row in rows
-        if row.settled and row.when >= after and row.ref not in known
-    ]
+    others = [row for row in rows if row.ref not in known]
+    more = [row for row in others if row.settled and row.when >= after]
     more = sorted(more, key=lambda row: row.when, reverse=True)[:limit]
+    more += [row for row in others if not row.settled]
     tasks_too, _ = _load(objects, more, TASK_RECORDS, record.load_task)
+    more = [row for row in more if row.settled]
     submissions_too, _ = _load(objects, more, SUBMISSIONS, record.load_submission)
     return inbox.outcomes(
         [*tasks.values(), *tasks_too.values()],
         [*submissions.values(), *submissions_too.values()],
+        past,
     )
 
 
@@ -188,12 +208,13 @@ def _unacknowledged(
     rows: list["_Row"],
     tasks: dict[str, TaskRecord],
     submissions: dict[str, Submission],
+    past: Iterable[Alarm],
 ) -> int:
     try:
         box = read_inbox(objects)
     except (GitError, UserError):  # `gitagent inbox` says why
         return 0
-    found = _outcomes(objects, rows, box.until, tasks, submissions, _COUNTED)
+    found = _outcomes(objects, rows, box.until, tasks, submissions, past, _COUNTED)
     return len(inbox.owed(box, found))
 
 

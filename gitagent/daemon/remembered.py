@@ -51,11 +51,11 @@ def target(
 
 def paused(
     repo: Repository, objects: Objects, ref: str, commit: str
-) -> tuple[str | None, str, bool]:
+) -> tuple[str | None, str, str]:
     """Return what the settings of the target's commit say about ways in and out.
 
     That is why nothing can land, or None; the remote that is pushed to, or ""; and
-    whether direct moves of the target are refused.
+    what is done about direct moves of the target, one of `settings.Guard`.
     """
     entry = objects.path(commit, CONFIG)
     blob = entry.oid if entry else ""
@@ -65,7 +65,7 @@ def paused(
         return (
             text if isinstance(text, str) else None,
             remote if isinstance(remote, str) else "",
-            known.get("refuse") is True,
+            str(known.get("guard")),
         )
     # Loading the reader of settings takes longer than all the rest of a command.
     from gitagent.core.pause import pause  # noqa: PLC0415
@@ -76,11 +76,11 @@ def paused(
     there = Target(ref, commit, config=config, problem=problem)
     text = pause(Snapshot(target=there, settings=settings))
     remote = settings.lander.push if settings is not None else ""
-    refuse = settings is not None and settings.lander.guard == "refuse"
+    guard = str(settings.lander.guard) if settings is not None else ""
     if blob:
-        facts = {"blob": blob, "paused": text, "push": remote, "refuse": refuse}
+        facts = {"blob": blob, "paused": text, "push": remote, "guard": guard}
         _remember(repo, "settings", facts)
-    return text, remote, refuse
+    return text, remote, guard
 
 
 def direct(

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gitagent.core.action import Archive
+from gitagent.core.question import Asker, Card, Question
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskState
 from gitagent.daemon import archive, tasks
@@ -276,3 +277,88 @@ def test_a_record_of_a_newer_release_is_named(repo):
     assert (1, "") == (answer.code, answer.out)
     assert "install that release or a newer one" in answer.err
     assert 0 == call(repo, "status").code
+
+
+# --- questions and commits past the lander
+
+
+@pytest.mark.parametrize(
+    ("asker", "kind"), [(Asker.AGENT, "question"), (Asker.BUDGET, "budget")]
+)
+def test_what_a_task_asks_is_shown_until_it_is_answered(repo, asker, kind):
+    repo.add_task("a", "true")
+    card = Card(asker, (Question("How much?", ("ten", "two")),), LONG_AGO)
+    ledger.task(repo, "a", TaskState.QUESTION, card=card, attempt=1, title="Do a")
+    shown = call(repo, "inbox").out
+    (found,) = call(repo, "inbox", "--json").json["outcomes"]
+    counted = call(repo, "status", "--json").json["inbox"]
+    call(repo, "answer", "a", "1=10")
+
+    assert "question  a  Do a" in shown
+    assert "  1. How much?\n     a) ten\n     b) two\n" in shown
+    assert "  Next: gitagent answer a 1=…" in shown
+    assert (kind, "question") == (found["kind"], found["state"])
+    assert {"unacknowledged": 1} == counted
+    assert [] == ids(repo, "--all")
+
+
+def test_an_acknowledged_question_waits_all_the_same(repo):
+    repo.add_task("a", "true")
+    card = Card(Asker.AGENT, (Question("How much?"),), LONG_AGO)
+    ledger.task(repo, "a", TaskState.QUESTION, card=card, attempt=1)
+    acked(repo, "a")
+
+    assert [] == ids(repo)
+    assert ["a"] == ids(repo, "--all")
+    assert 1 == len(call(repo, "status", "--json").json["questions"])
+
+
+def test_a_commit_past_the_lander_is_an_alarm_until_it_is_acknowledged(repo):
+    sneaked = repo.commit({"x": "x"}, "Sneaked in")
+    shown = call(repo, "inbox").out
+    (found,) = call(repo, "inbox", "--json").json["outcomes"]
+    unknown = call(repo, "inbox", "ack", sneaked[:6])
+    answer = acked(repo, sneaked[:12])
+    again = acked(repo, "--all")
+
+    assert f"direct  {sneaked[:12]}  Sneaked in" in shown
+    assert f"Next: git show {sneaked[:12]}" in shown
+    assert "Test Person" in found["reason"]
+    assert ("guard", "direct", sneaked) == (
+        found["kind"],
+        found["state"],
+        found["commit"],
+    )
+    assert 1 == unknown.code
+    assert sneaked == answer.out.strip()
+    assert "" == again.out
+    assert [] == ids(repo)
+    assert [sneaked] == ids(repo, "--all")
+
+
+def test_an_alarm_counts_whatever_date_its_commit_has(repo):
+    with discover(repo.path).objects(fast=True) as objects:
+        box.begin(discover(repo.path), objects)
+    old = repo.commit_at("refs/heads/main", {"x": "x"}, "Dated long ago")
+
+    assert [old] == ids(repo)
+
+
+def test_what_came_past_the_lander_before_the_inbox_began_is_history(repo):
+    repo.commit_at("refs/heads/main", {"x": "x"}, "Dated long ago")
+    before = ids(repo)
+    with discover(repo.path).objects(fast=True) as objects:
+        box.begin(discover(repo.path), objects)
+
+    assert [] == before == ids(repo)
+
+
+def test_without_a_guard_nobody_is_alarmed(repo):
+    text = repo.read(".agent/config.toml")
+    off = text.replace('guard = "warn"', 'guard = "off"')
+    repo.commit({".agent/config.toml": off})
+
+    assert off != text
+    assert [] == ids(repo)
+    assert 1 == len(call(repo, "status", "--json").json["target"]["direct"])
+    assert 0 == call(repo, "status", "--json").json["inbox"]["unacknowledged"]
