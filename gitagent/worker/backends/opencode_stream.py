@@ -4,13 +4,21 @@ A step is one answer of the model with the tools that it calls. The last step th
 by itself holds the answer. A part is told when it is whole, and a tool when it is done.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gitagent.files import clean
-from gitagent.worker.backends.stream import ANSWER, Entry, Final, parsed, shortened
+from gitagent.worker.backends.stream import (
+    ANSWER,
+    Entry,
+    Final,
+    as_json,
+    as_object,
+    as_text,
+    parsed,
+    shortened,
+)
 
 # It becomes an argument of a command line.
 _SESSION = re.compile(r"ses_[A-Za-z0-9]{1,64}")
@@ -23,6 +31,7 @@ _ENDS = {
     "error": "The model's answer ended in an error.",
 }
 _IN_THE_MIDDLE = "opencode ended before the model had said its last words."
+_TEXTS = 20  # of one step that are kept
 _NOTED = 500  # characters of a line that is not understood
 
 
@@ -60,27 +69,27 @@ class OpencodeStream:
         return shortened(clean.visible(text), ANSWER)
 
     def _told(self, values: dict[str, Any]) -> Iterator[Entry]:
-        part = _object(values.get("part"))
+        part = as_object(values.get("part"))
         match values.get("type"):
             case "step_start":
                 self._texts = []
                 self._error = _IN_THE_MIDDLE
             case "step_finish":
                 self._turns += 1
-                self._finished(_text(part.get("reason")))
+                self._finished(as_text(part.get("reason")))
             case "text":
-                text = _text(part.get("text")).strip()
-                self._texts.append(text)
+                text = as_text(part.get("text")).strip()
+                self._texts = [*self._texts, shortened(text, ANSWER)][-_TEXTS:]
                 if text:
                     yield Entry("say", text)
             case "reasoning":
-                text = _text(part.get("text")).strip()
+                text = as_text(part.get("text")).strip()
                 if text:
                     yield Entry("think", text)
             case "tool_use":
                 yield from _tool(part)
             case "error":
-                self._error = f"opencode: {_reason(_object(values.get('error')))}"
+                self._error = f"opencode: {_reason(as_object(values.get('error')))}"
                 yield Entry("error", self._error)
             case _:
                 pass
@@ -92,32 +101,16 @@ class OpencodeStream:
 
 
 def _tool(part: dict[str, Any]) -> Iterator[Entry]:
-    state = _object(part.get("state"))
-    name = _text(part.get("tool")) or "?"
-    call = _text(part.get("callID"))
+    state = as_object(part.get("state"))
+    name = as_text(part.get("tool")) or "?"
+    call = as_text(part.get("callID"))
     yield Entry("call", as_json(state.get("input")), name, call)
     failed = state.get("status") == "error"
-    text = _text(state.get("error" if failed else "output"))
+    text = as_text(state.get("error" if failed else "output"))
     yield Entry("result", f"error: {text}" if failed else text, name, call)
 
 
 def _reason(error: dict[str, Any]) -> str:
-    data = _object(error.get("data"))
-    text = _text(data.get("message")) or _text(error.get("name")) or "an error"
+    data = as_object(error.get("data"))
+    text = as_text(data.get("message")) or as_text(error.get("name")) or "an error"
     return clean.sentence(text, _NOTED)
-
-
-def as_json(value: object) -> str:
-    """Return a value that was read from JSON as JSON."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return "…"
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

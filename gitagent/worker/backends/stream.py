@@ -72,3 +72,21 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def as_json(value: object) -> str:
+    """Return a value that came as JSON as JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "…"
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """Return the value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: object) -> str:
+    """Return the value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
