@@ -2,6 +2,7 @@
 
 import json
 import ssl
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from tests.support.provider import (
     TITLE,
     Ask,
     Call,
+    Edit,
     Fault,
     Finish,
     Gate,
@@ -263,6 +265,22 @@ def test_roles_find_the_tools_of_the_program(provider):
         {"file_path": "f", "content": "x"},
     ] == [part["input"] for part in with_it["content"]]
     assert "printf %s x >f" == without["content"][0]["input"]["command"]
+
+
+def test_a_file_is_edited_by_the_shell_or_else_by_the_tool_for_it(provider, tmp_path):
+    path = tmp_path / "f"
+    path.write_text("a - b - c")
+    names = ("file_path", "old_string", "new_string")
+    schema = {"properties": {name: {} for name in names}}
+    edit = {"name": "Edit", "input_schema": schema}
+    step = Edit(str(path), " - ", " + ")
+    provider.script("s", [step, step])
+    both = post(provider, "messages", messages("script: s", tools=(BASH, edit))).json()
+    alone = post(provider, "messages", messages("script: s", tools=(edit,))).json()
+    subprocess.run(["sh", "-c", both["content"][0]["input"]["command"]], check=True)
+
+    assert "a + b - c" == path.read_text()
+    assert {str(path), " - ", " + "} == {*alone["content"][0]["input"].values()}
 
 
 def test_a_shell_that_takes_a_list_gets_one(provider):

@@ -59,7 +59,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Edit:
-    """Put one text of a file in place of another; by the shell where need be."""
+    """Put one text of a file in place of another; by the shell where there is one."""
 
     path: str
     old: str
@@ -164,6 +164,10 @@ _EDITS = ("edit", "edit_file")
 _PATHS = ("file_path", "filePath", "path")
 _OLD = ("old_string", "oldString")
 _NEW = ("new_string", "newString")
+_REPLACE = (
+    "import sys,pathlib;p=pathlib.Path(sys.argv[1]);t=p.read_text();"
+    "assert sys.argv[2] in t;p.write_text(t.replace(sys.argv[2],sys.argv[3],1))"
+)
 
 
 def calls(part: Part, tools: Sequence[Tool]) -> Say | Think | Call:
@@ -183,11 +187,7 @@ def calls(part: Part, tools: Sequence[Tool]) -> Say | Think | Call:
                 )
             return _call(tool, {_key(tool, _PATHS): path, "content": text})
         case Edit(path, old, new):
-            tool = _first(tools, _EDITS)
-            if tool is None:
-                return _shell(_sed(path, old, new), tools)
-            values = {_key(tool, _OLD): old, _key(tool, _NEW): new}
-            return _call(tool, {_key(tool, _PATHS): path, **values})
+            return _edit(path, old, new, tools)
         case Mcp(name, arguments):
             return _call(_mcp(name, tools), arguments)
         case _:
@@ -205,12 +205,13 @@ def _shell(command: str, tools: Sequence[Tool]) -> Call:
     return _call(tool, {key: value, **more})
 
 
-def _sed(path: str, old: str, new: str) -> str:
-    code = (
-        "import sys,pathlib;p=pathlib.Path(sys.argv[1]);t=p.read_text();"
-        "assert sys.argv[2] in t;p.write_text(t.replace(sys.argv[2],sys.argv[3],1))"
-    )
-    return shlex.join(["python3", "-c", code, path, old, new])
+def _edit(path: str, old: str, new: str, tools: Sequence[Tool]) -> Call:
+    tool = _first(tools, _EDITS)
+    # Tools that edit want the file to be read before; a shell does not.
+    if tool is None or _first(tools, _SHELLS) is not None:
+        return _shell(shlex.join(["python3", "-c", _REPLACE, path, old, new]), tools)
+    values = {_key(tool, _OLD): old, _key(tool, _NEW): new}
+    return _call(tool, {_key(tool, _PATHS): path, **values})
 
 
 def _mcp(name: str, tools: Sequence[Tool]) -> Tool:
