@@ -8,6 +8,7 @@ it.
 import hmac
 import json
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -233,7 +234,9 @@ class Gateway:
             # The agent went away.
             pass
         except Exception as error:  # noqa: BLE001 - a bug is told and ends one request
-            self.say(f"A request to a model ended by a bug: {type(error).__name__}.")
+            frames = traceback.extract_tb(error.__traceback__)
+            at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
+            self.say(f"A request to a model hit a bug: {type(error).__name__} at {at}.")
 
     def _answer(self, to: server.Connection, asked: server.Request) -> None:
         if not self._knows(asked):

@@ -35,7 +35,15 @@ class Passed:
 class Passing:
     """One answer on its way."""
 
-    def __init__(self, asked: Asked, opened: Opened, scrub: Scrub, name: str) -> None:
+    def __init__(
+        self,
+        asked: Asked,
+        opened: Opened,
+        scrub: Scrub,
+        name: str,
+        left: Callable[[], bool],
+    ) -> None:
+        """``left`` tells whether nobody wants the answer any more."""
         self._asked = asked
         self._opened = opened
         self._scrub = scrub
