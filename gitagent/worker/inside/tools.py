@@ -1,0 +1,169 @@
+"""The tools that an agent has of gitagent: ``ask``, ``finish`` and ``task_status``.
+
+Each call is answered by a text and whether it was carried out; a slip of the agent
+gets the sentence that mends it.
+
+A question stands over a return. Who asks has not finished, so an ``ask`` takes back a
+return that was made before; and a ``finish`` while a question waits is refused, since
+work that may change with the answer would be landed beside it. A question that has
+become needless is taken back by an ``ask`` without any.
+"""
+
+import http.client
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from gitagent.files import clean
+from gitagent.files.duration import duration
+from gitagent.host import clock
+from gitagent.worker import questions, returns
+from gitagent.worker.inside.place import Place, write
+from gitagent.worker.strictjson import BadForm
+
+Said = tuple[str, bool]  # what the agent is told, and whether it was carried out
+
+_STATUS_S = 5.0  # for the gateway, which answers from memory
+_STATUS_BYTES = 64 * 1024
+_HIDDEN = ("accept_timeout", "confined", "own", "retries", "tree", "writable")
+
+_ASKED = (
+    "Stop here now, and change nothing more; what you have done is kept. The answer "
+    "comes as the next message when you are continued."
+)
+_WAITS = (
+    "Nothing was recorded: a question of yours waits for an answer, so this is not "
+    "finished. Stop here; or, if you need no answer any more, take the question back "
+    'with ask {"questions": []} and call finish again.'
+)
+_FINISHED = (
+    "What you say is a claim: the checks, accept and your commands are run again on "
+    "the merged result. Stop here; a later finish replaces this one."
+)
+
+
+def call(
+    name: str, given: Mapping[str, Any], where: Place, environ: Mapping[str, str]
+) -> Said:
+    """Carry out one call; whatever goes wrong is a sentence."""
+    try:
+        if name == "ask":
+            return _ask(given, where)
+        if name == "finish":
+            return _finish(given, where)
+        if name == "task_status":
+            return _status(where, environ)
+    except BadForm as error:
+        return f"Nothing was recorded: {error}. Mend it and call {name} again.", False
+    except OSError as error:
+        why = error.strerror or error
+        return f"Nothing was recorded: {why}. Call {name} once more.", False
+    except Exception as error:  # noqa: BLE001 - the model can mend what it is told
+        why = clean.sentence(f"{type(error).__name__}: {error}")
+        return f"{name} could not be carried out ({why}).", False
+    return "There is no such tool; there are ask, finish and task_status.", False
+
+
+def _ask(given: Mapping[str, Any], where: Place) -> Said:
+    if dict(given) == {"questions": []} and where.question.exists():
+        where.question.unlink(missing_ok=True)
+        return "The question is taken back. Go on, and call finish when done.", True
+    asked = questions.parse(_encoded(given))
+    values = [{"text": each.text, "options": [*each.options]} for each in asked]
+    write(where.question, _encoded({"questions": values}))
+    with suppress(FileNotFoundError):
+        where.returned.unlink()
+    return f"Recorded: {_number(len(asked))} for a person. {_ASKED}", True
+
+
+def _finish(given: Mapping[str, Any], where: Place) -> Said:
+    if where.question.exists():
+        return _WAITS, False
+    said = returns.parse(_encoded(given))
+    if not said.divergence:
+        raise BadForm(
+            "divergence is empty; say what differs from what was asked, each path by "
+            'name, or "None"'
+        )
+    values = {
+        "status": said.status,
+        "summary": said.summary,
+        "divergence": said.divergence,
+        "evidence": said.evidence,
+        "commands": said.commands,
+        "risks": said.risks,
+    }
+    data = _encoded(values)
+    returns.parse(data)
+    write(where.returned, data)
+    return f"Recorded: {said.status}. {_FINISHED}", True
+
+
+def _status(where: Place, environ: Mapping[str, str]) -> Said:
+    try:
+        task = where.task()
+    except (OSError, ValueError, RecursionError):
+        return "What is known of the task cannot be read.", False
+    known = {key: value for key, value in task.items() if key not in _HIDDEN}
+    known["left"] = _left(task.get("deadline"))
+    known["asked"] = where.question.exists()
+    known["finished"] = where.returned.exists()
+    url = environ.get("GITAGENT_STATUS_URL", "")
+    if url:
+        known["gateway"] = _gateway(url, environ.get("GITAGENT_TOKEN", ""))
+    return json.dumps(known, ensure_ascii=False, indent=1), True
+
+
+def _left(deadline: object) -> str:
+    """Return how long there is, in words; "" if that is not known."""
+    try:
+        until = datetime.fromisoformat(str(deadline))
+        seconds = int((until.astimezone(UTC) - clock.now()).total_seconds())
+    except (ValueError, OverflowError):
+        return ""
+    if seconds > 2 * 60:
+        seconds -= seconds % 60
+    return duration(seconds) if seconds > 0 else "none"
+
+
+def _gateway(url: str, token: str) -> object:
+    """Return what the gateway says of the budget, or a sentence that it does not."""
+    try:
+        parts = urlsplit(url)
+        line = http.client.HTTPConnection(
+            parts.hostname or "", parts.port, timeout=_STATUS_S
+        )
+        try:
+            line.request("GET", parts.path, headers={"x-api-key": token})
+            answer = line.getresponse()
+            data = answer.read(_STATUS_BYTES)
+        finally:
+            line.close()
+        if answer.status != http.client.OK:
+            return f"The gateway does not say (it answered {answer.status})."
+        said: object = json.loads(data)
+    except OSError as error:
+        return f"The gateway is away ({error.strerror or error})."
+    except (http.client.HTTPException, ValueError, RecursionError):
+        return "The gateway answered something else."
+    return said
+
+
+def _encoded(values: Mapping[str, Any]) -> bytes:
+    """Return JSON in UTF-8; what no UTF-8 can hold becomes its escape, as JSON has it.
+
+    Raises:
+        BadForm: it is nested too deeply.
+    """
+    try:
+        text = json.dumps(values, ensure_ascii=False)
+    except RecursionError:
+        raise BadForm("it is nested too deeply; write one flat object") from None
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _number(count: int) -> str:
+    return "one question" if count == 1 else f"{count} questions"
