@@ -103,12 +103,12 @@ def _json(card: Card) -> dict[str, Any]:
     return {
         "id": record.id,
         "kind": str(outcome.kind),
-        "state": _state(card),
+        "state": card.outcome.state,
         "since": record.since,
-        "title": _title(card),
+        "title": card.outcome.title,
         "submission": landing.id if landing else None,
         "commit": record.id if isinstance(record, Alarm) else commit,
-        "reason": _reason(card),
+        "reason": card.outcome.reason,
         "output": _output(card),
         "next": _next(card),
         "acknowledged": card.acknowledged,
@@ -117,12 +117,12 @@ def _json(card: Card) -> dict[str, Any]:
 
 def _lines(card: Card, now: str) -> Iterator[str]:
     record = card.outcome.record
-    title = _title(card)
+    title = card.outcome.title
     about = f"  {clean.sentence(title)}" if title != record.id else ""
     seen = ", acknowledged" if card.acknowledged else ""
     name = record.id[:12] if isinstance(record, Alarm) else record.id
-    yield f"{_state(card)}  {name}{about}  ({say.ago(record.since, now)}{seen})"
-    if reason := _reason(card):
+    yield f"{card.outcome.state}  {name}{about}  ({say.ago(record.since, now)}{seen})"
+    if reason := card.outcome.reason:
         yield f"  {clean.sentence(reason, 1000)}"
     if card.outcome.kind in {Kind.QUESTION, Kind.BUDGET}:
         assert isinstance(record, TaskRecord)  # noqa: S101 - what asks is a task
@@ -133,33 +133,12 @@ def _lines(card: Card, now: str) -> Iterator[str]:
         yield f"  Next: {follows}"
 
 
-def _state(card: Card) -> str:
-    record = card.outcome.record
-    return "direct" if isinstance(record, Alarm) else str(record.state)
-
-
-def _reason(card: Card) -> str | None:
-    record = card.outcome.record
-    if not isinstance(record, Alarm):
-        return record.reason
-    return f"It came to the target past the lander; its author is {record.author}."
-
-
-def _title(card: Card) -> str:
-    record = card.outcome.record
-    if isinstance(record, Alarm):
-        return record.subject
-    if isinstance(record, TaskRecord):
-        return record.title or record.id
-    return (record.branch or record.tip[:12]).removeprefix("refs/heads/")
-
-
 def _rejected(card: Card) -> Submission | None:
     """Return the rejected submission behind an outcome, if that is what it is."""
     record, behind = card.outcome.record, card.submission
     if isinstance(record, Submission):
         behind = record
-    elif _state(card) != TaskState.FAILED:
+    elif card.outcome.state != TaskState.FAILED:
         return None
     if behind is None or behind.state is not SubmissionState.REJECTED:
         return None
@@ -181,7 +160,7 @@ def _next(card: Card) -> str:
         case Alarm(id=commit):
             return f"git show {commit[:12]}"
         case Submission() as submission:
-            return _after_submission(submission, _title(card))
+            return _after_submission(submission, card.outcome.title)
         case TaskRecord(state=TaskState.LANDED):
             behind = card.submission
             return _after_submission(behind, "") if behind else ""

@@ -17,6 +17,7 @@ from gitagent.core.question import (
     Question,
     amount,
     choose,
+    lettered,
 )
 from gitagent.core.task import TaskRecord, TaskState
 
@@ -70,6 +71,15 @@ def command(record: TaskRecord) -> str:
     more = " …" if len(numbers) > _NAMED else ""
     said = " ".join(f"{number}=…" for number in numbers[:_NAMED])
     return f"gitagent answer {record.id} {said}{more}"
+
+
+def spoken(record: TaskRecord) -> str:
+    """Return what is asked in one line: questions, and their options by letter."""
+    said = []
+    for number, each in enumerate(record.card.questions if record.card else (), 1):
+        options = ", ".join(f"{key}: {text}" for key, text in lettered(each).items())
+        said.append(f"{number}. {each.text}" + (f" ({options})" if options else ""))
+    return " ".join(said)
 
 
 def card_of(

@@ -87,6 +87,30 @@ class Outcome:
                 return Kind.TASK
 
     @property
+    def state(self) -> str:
+        """What became of it."""
+        return "direct" if isinstance(self.record, Alarm) else str(self.record.state)
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        match self.record:
+            case Alarm(subject=subject):
+                return subject
+            case TaskRecord(title=title, id=name):
+                return title or name
+            case Submission(branch=branch, tip=tip):
+                return (branch or tip[:12]).removeprefix("refs/heads/")
+
+    @property
+    def reason(self) -> str | None:
+        """Why, or who owes what: a sentence."""
+        if not isinstance(self.record, Alarm):
+            return self.record.reason
+        author = self.record.author
+        return f"It came to the target past the lander; its author is {author}."
+
+    @property
     def has_card(self) -> bool:
         """Whether it has one: a task's own submission is told with the task."""
         return not (isinstance(self.record, Submission) and self.record.task)

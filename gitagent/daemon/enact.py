@@ -82,7 +82,7 @@ class Enactor:
                 self.queue.submit(new, objects)
             case WriteSubmission():
                 writes = [a for a in actions if isinstance(a, WriteSubmission)]
-                self.queue.write(writes, snapshot, objects)
+                self.queue.write(writes, objects)
             case DropRef():
                 self.queue.drop([a for a in actions if isinstance(a, DropRef)])
             case action:

@@ -15,7 +15,7 @@ from gitagent.core.action import (
 from gitagent.core.queue import RACES
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.daemon import crash, notify
+from gitagent.daemon import crash
 from gitagent.daemon.live import Live, Prepared, PushEnd, Report, Run, RunEnd
 from gitagent.errors import Busy, GitagentError, LostRace
 from gitagent.git import worktree
@@ -70,20 +70,18 @@ class QueueHands:
         if any(update_each(self.repo.git, gone, ["gitagent: landed"] * len(gone))):
             raise LostRace("a branch that had landed was moved meanwhile")
 
-    def write(
-        self, writes: list[WriteSubmission], snapshot: Snapshot, objects: Objects
-    ) -> None:
+    def write(self, writes: list[WriteSubmission], objects: Objects) -> None:
         """Append to chains of submissions. Raises LostRace after all others."""
         changes = [(each.old, each.new, each.message, ()) for each in writes]
         results = submit.write_many(self.repo, objects, changes)
         for action, result in zip(writes, results, strict=True):
             if not isinstance(result, LostRace):
-                self._written(action, snapshot)
+                self._written(action)
         for result in results:
             if isinstance(result, LostRace):
                 raise result
 
-    def _written(self, action: WriteSubmission, snapshot: Snapshot) -> None:
+    def _written(self, action: WriteSubmission) -> None:
         new = action.new
         if new.settled or new.state is SubmissionState.HELD:
             log(new.id, action.message)
@@ -91,8 +89,6 @@ class QueueHands:
             self.live.held.pop(new.id, None)
             self.live.races.pop(new.id, None)
             failpoint("outcome-recorded")
-            if snapshot.settings:
-                notify.tell(snapshot.settings.notify, new.id, new.state, new.reason)
 
     def prepare(self, action: Prepare) -> None:
         """Make candidates in a thread; they are reported line by line."""

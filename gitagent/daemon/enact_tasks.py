@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from gitagent.core import answering
 from gitagent.core.action import StartAttempt
 from gitagent.core.agent import SHELL, Agent
 from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
 from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
-from gitagent.daemon import crash, notify, tasks
+from gitagent.daemon import crash, tasks
 from gitagent.daemon.live import Live, Report, Started
 from gitagent.errors import Busy
 from gitagent.git.objects import Objects
@@ -51,6 +52,8 @@ class TaskHands:
         ended = self.live.ended.get(new.id)
         tasks.write(self.repo, old, new, message)
         log(new.id, message)
+        if new.state is TaskState.QUESTION and (not old or old.state != new.state):
+            log(new.id, f"it asks: {answering.spoken(new)}")
         if ended is not None:
             self.live.forget(new.id)
             worker.discard(self.repo, new.id, ended.attempt.number)
@@ -62,10 +65,9 @@ class TaskHands:
         for each in new.attempts if settled else ():
             worker.discard(self.repo, new.id, each.number, settled=True)
         settings = snapshot.settings
-        if settings and settled:
-            notify.tell(settings.notify, new.id, new.state, new.reason)
-            if settings.lander.push and new.state in _GIVEN_UP:
-                self._unclaim(new.id, settings.lander.push)
+        given_up = settled and new.state in _GIVEN_UP
+        if settings and settings.lander.push and given_up:
+            self._unclaim(new.id, settings.lander.push)
 
     def _unclaim(self, task: str, remote: str) -> None:
         """Let others claim the task; a claim that stays is still our own."""

@@ -34,6 +34,7 @@ from gitagent.daemon.enact import Enactor
 from gitagent.daemon.live import Live, Prepared, PushEnd, RunEnd, Started
 from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
+from gitagent.daemon.telling import Teller
 from gitagent.daemon.tools import Tools
 from gitagent.errors import GitagentError, LostRace
 from gitagent.git.checkout import Pool
@@ -70,6 +71,7 @@ class Loop:
     live: Live = field(init=False)
     reader: Reader = field(init=False)
     enactor: Enactor = field(init=False)
+    teller: Teller = field(init=False)
     snapshot: Snapshot | None = None  # of the newest turn
     stopping: bool = False  # what ends is still accounted for; nothing begins
     _archived: float = 0.0
@@ -81,6 +83,7 @@ class Loop:
         """Make the parts that one thread owns."""
         self.live = Live(self.wake)
         self.reader = Reader(self.repo)
+        self.teller = Teller(self.repo)
         root = place.cache_root(self.repo.common_dir)
         pool = Pool(self.repo, root / "checkouts")
         self.enactor = Enactor(
@@ -128,6 +131,7 @@ class Loop:
         snapshot = self.reader.read(objects, self.live.view(), self._machine)
         self.snapshot = snapshot
         self._problem = ""
+        self.teller.turn(objects, snapshot, now)
         if self._caught_up(objects, snapshot):
             return True
         self._let_go()

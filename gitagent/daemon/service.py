@@ -130,6 +130,7 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> b
         _tell_ready()
         loop.run(told)
         _wind_down(loop, stop)
+        loop.teller.close()
     finally:
         listener.stop()
         watch.stop()
@@ -267,5 +268,6 @@ def land_now(repo: Repository, submission_id: str, tell: Tell) -> Submission:
             loop.run(lambda _: not loop.live.busy)
     finally:
         lock.release()
+    loop.teller.close()
     assert loop.snapshot is not None  # noqa: S101 - at least one turn was taken
     return loop.snapshot.submissions[submission_id]

@@ -17,6 +17,7 @@ NAMES = (
     "landing-swapped",
     "outcome-recorded",
 )
+OTHERS = ("outcome-told",)  # that not every task comes by
 
 VARIABLE = "GITAGENT_FAILPOINT"
 
