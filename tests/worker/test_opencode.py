@@ -13,6 +13,7 @@ import pytest
 
 from gitagent.core.agent import Agent
 from gitagent.core.models import ANTHROPIC, OPENAI, ModelRef, Route
+from gitagent.worker import home
 from gitagent.worker.backends import acp, opencode, version
 from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.backends.stream import Entry, Final
@@ -159,6 +160,7 @@ class Place:
         assert isinstance(launch, Launch), launch
         for name, data in launch.files:
             give(self.folder, name, data)
+        home.put(self.folder.home, launch.home)
         self.running = subprocess.Popen(
             launch.argv,
             cwd=self.folder.tree,
@@ -218,7 +220,7 @@ class _Same(Folder):
         return str(self.given)
 
 
-@pytest.fixture(params=["opencode", "acp"])
+@pytest.fixture
 def place(request, work, tmp_path, monkeypatch) -> Iterator[Place]:
     agents.put_on_path(monkeypatch, "opencode")
     folder = Folder(tmp_path / "attempt", confined=False)
@@ -237,6 +239,7 @@ def place(request, work, tmp_path, monkeypatch) -> Iterator[Place]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", ["opencode", "acp"], indirect=True)
 def test_one_that_is_killed_goes_on_with_its_conversation(place):
     gate = Gate()
     steps = [Shell("echo hi > made.txt"), gate, Say("It is made.")]
@@ -264,9 +267,11 @@ def test_one_that_is_killed_goes_on_with_its_conversation(place):
     assert "echo hi > made.txt" in newest
     assert "Heed the house rule." in newest
     assert {"m-1"} == {each.json["model"] for each in place.provider.requests}
+    assert not (place.folder.home / ".npm").exists()
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", ["opencode"], indirect=True)
 def test_a_model_that_fails_is_the_reason(place):
     place.provider.script("fix", [Fault("invalid", message="no such luck")])
     launch, _ = place.start("# Task fix: Make it.")

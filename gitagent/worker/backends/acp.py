@@ -40,8 +40,10 @@ def prepare(
     if isinstance(found, Refused):
         return found
     env = environment(means)
+    home: tuple[tuple[str, bytes], ...] = ()
     if _opencode(agent.argv[0]):
         env += opencode.environment(order, means)
+        home = opencode.FILES
     spec = {
         "argv": [found.path, *agent.argv[1:]],
         "cwd": folder.inside_tree,
@@ -59,6 +61,7 @@ def prepare(
         files=((ORDER, json.dumps(spec).encode()),),
         read=found.read,
         env=env,
+        home=home,
         stream=AcpStream(),
     )
 

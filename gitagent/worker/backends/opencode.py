@@ -29,6 +29,14 @@ _SDK_OPENAI = "@ai-sdk/openai-compatible"
 # behind an OpenAI API nothing is known, so there it goes on until one refuses.
 _LIMIT = {"context": 200_000, "output": 32_000}
 
+# So it believes that the kit for plugins is installed, which it would download on each
+# start, plugins or not. An environment variable would mislead the agent's own npm too.
+_LOCK = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+FILES = (
+    (".config/opencode/node_modules/.keep", b""),
+    (".config/opencode/package-lock.json", json.dumps(_LOCK).encode()),
+)
+
 _MCP_MS = 60_000  # a busy machine starts the server slowly, and without it none can ask
 
 # As its permissions name them, and as definitions made for other programs do.
@@ -72,6 +80,7 @@ def prepare(
         stdin=prompt.encode(errors="replace"),
         read=program.read,
         env=environment(order, means),
+        home=FILES,
         stream=OpencodeStream(),
         program=number,
     )
