@@ -6,7 +6,8 @@ then does the agent get the end of the answer.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from gitagent.model.opening import Opened, opened
 from gitagent.model.passing import JSON, STREAM, Passed, Passing
 from gitagent.model.request import Asked
 from gitagent.model.retry import Reached, Retrying
+from gitagent.model.scrub import Scrub
 from gitagent.model.server import Connection, Request
 from gitagent.model.upstream import Ask, Lost
 
@@ -67,7 +69,8 @@ class Exchanging:
         self._access = gateway.access
         self._to = to
         self._api = api
-        self._got = got
+        # A key has no business in there; where it comes from, others may read it.
+        self._got = replace(got, body=gateway.upstream.scrub().whole(got.body))
         self._stops = (to.peer.leaving, gateway.stopping)
 
     def run(self) -> None:
@@ -170,10 +173,18 @@ class Exchanging:
             query=query if _QUERY.fullmatch(query) else "",
             patience_s=access.model.patience,
         )
-        answer = self._gateway.upstream.send(ask, self._stops)
-        if isinstance(answer, Lost):
-            return answer
-        return opened(asked, answer, ref.provider)
+        upstream = self._gateway.upstream
+        answer = upstream.send(ask, self._stops)
+        if not isinstance(answer, Lost):
+            found = opened(asked, answer, ref.provider)
+        else:
+            found = answer
+        if not isinstance(found, Lost):
+            return found
+        # Here, where all that a provider says of a failure comes through.
+        scrub = upstream.scrub()
+        reason, body = scrub.text(found.reason), scrub.whole(found.body)
+        return replace(found, reason=reason, body=body)
 
     def _whole(
         self, exchange: Exchange, asked: Asked, reserved: Reservation, reached: Reached
@@ -185,7 +196,7 @@ class Exchanging:
         if isinstance(found, Opened):
             body = scrub.whole(found.body)
             status = found.answer.status
-            headers += _back(found.answer.headers, scrub.whole)
+            headers += _back(found.answer.headers, scrub)
             usage = self._used(asked, reached.ref, found.meter.counts(asked.most_in))
             state = State.LEFT if self._left() else State.DONE
             result = _Result(state, body, JSON, status, usage, None)
@@ -220,35 +231,43 @@ class Exchanging:
         reached: Reached,
         found: Opened,
     ) -> None:
+        """Pass a stream on and end its exchange; its connection is closed at last."""
         name = reached.ref.provider
         scrub = self._gateway.upstream.scrub()
         headers = [("content-type", STREAM), ("cache-control", "no-cache")]
         passed = Passed(State.LEFT, b"")
         try:
-            self._to.begin(200, [*headers, *_back(found.answer.headers, scrub.whole)])
-            passed = Passing(asked, found, scrub, name, self._left).run(self._to)
-        except OSError:
-            pass
-        finally:
-            usage = self._used(asked, reached.ref, found.meter.counts(asked.most_in))
+            with suppress(OSError):
+                self._to.begin(200, [*headers, *_back(found.answer.headers, scrub)])
+                passing = Passing(asked, found, scrub, name, self._left)
+                passed = passing.run(self._to)
             if passed.state is not State.DONE:
                 found.answer.close()
-        lost = passed.lost
-        error = b""
-        if lost is not None and not passed.told:
-            error = scrub.whole(form.event(self._api, lost.reason, lost.failure))
-        answer = passed.answer + error
-        result = _Result(passed.state, answer, STREAM, 200, usage, lost)
-        stored = self._end(exchange, reserved, reached, result)
-        if isinstance(stored, str):
-            error = form.event(self._api, stored, "gitagent")
-        elif passed.state is State.DONE:
-            self._to.end(passed.last)
+            lost = passed.lost
+            error = b""
+            if lost is not None and not passed.told:
+                error = scrub.whole(form.event(self._api, lost.reason, lost.failure))
+            counts = found.meter.counts(asked.most_in)
+            result = _Result(
+                passed.state,
+                passed.answer + error,
+                STREAM,
+                200,
+                self._used(asked, reached.ref, counts),
+                lost,
+            )
+            stored = self._end(exchange, reserved, reached, result)
+            if isinstance(stored, str):
+                error = form.event(self._api, stored, "gitagent")
+            elif passed.state is State.DONE:
+                self._to.end(passed.last)
+                return
+            # The end is missing on purpose: no program takes this for a whole answer.
+            self._to.pass_on(error)
+            raise ConnectionResetError
+        finally:
+            # Only now: the agent need not wait for the end of the connection.
             found.answer.close()
-            return
-        # The end is missing on purpose: no program takes this for a whole answer.
-        self._to.pass_on(error)
-        raise ConnectionResetError
 
     def _end(
         self,
@@ -268,10 +287,10 @@ class Exchanging:
             state=result.state,
             ended=clock.stamp(),
             failure=str(lost.failure) if lost else "",
-            reason=scrub.whole(reason.encode("utf-8", "replace")).decode(),
+            reason=scrub.text(reason),
             status=result.status,
             tries=reached.tries,
-            fallback=scrub.whole(reached.fallback.encode("utf-8", "replace")).decode(),
+            fallback=scrub.text(reached.fallback),
             usage=result.usage,
             content_type=result.content_type,
         )
@@ -313,12 +332,6 @@ class Exchanging:
         return lost.status, body
 
 
-def _back(
-    headers: Mapping[str, str], clean: Callable[[bytes], bytes]
-) -> list[tuple[str, str]]:
+def _back(headers: Mapping[str, str], scrub: Scrub) -> list[tuple[str, str]]:
     """Return the headers of an answer that pass."""
-    return [
-        (name, clean(headers[name].encode("latin-1", "replace")).decode("latin-1"))
-        for name in _PASS_BACK
-        if name in headers
-    ]
+    return [(name, scrub.text(headers[name])) for name in _PASS_BACK if name in headers]

@@ -178,18 +178,17 @@ class Gateway:
 
         ``trouble`` is what was wrong with it, "" if nothing was, None if it was left.
         """
-        clean = self.upstream.scrub().whole((trouble or "").encode("utf-8", "replace"))
+        clean = self.upstream.scrub().text(trouble or "")
         with self._lock:
             self._usage += usage
             if trouble is not None:
-                self._trouble = clean.decode("utf-8", "replace")
+                self._trouble = clean
         if trouble:
             self.say(trouble)
 
     def say(self, text: str) -> None:
         """Tell what went wrong, without any key."""
-        clean = self.upstream.scrub().whole(text.encode("utf-8", "replace"))
-        self._told(clean.decode("utf-8", "replace"))
+        self._told(self.upstream.scrub().text(text))
 
     def is_short(self, short: Short) -> None:
         """Tell once that a budget is."""
@@ -212,6 +211,7 @@ class Gateway:
                 return call()
         except (GitagentError, OSError) as error:
             why = error.line() if isinstance(error, GitagentError) else str(error)
+            why = self.upstream.scrub().text(why)
             sentence = f"The request could not be recorded: {why}."
             self.say(sentence)
             return sentence

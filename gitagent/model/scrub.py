@@ -20,6 +20,10 @@ class Scrub:
             data = data.replace(secret, HIDDEN)
         return data
 
+    def text(self, text: str) -> str:
+        """Return a text without any secret."""
+        return self.whole(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
     def feed(self, data: bytes) -> bytes:
         """Return what may pass of a stream; its end may be held back.
 

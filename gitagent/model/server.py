@@ -14,6 +14,8 @@ import h11
 from gitagent.host.clock import monotonic
 from gitagent.host.serving import Peer
 
+_DRAIN_S = 2.0
+
 Headers = Sequence[tuple[str, str]]
 
 
@@ -102,6 +104,13 @@ class Connection:
         """Answer what is not HTTP, as far as that can be."""
         if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.whole(refused.status, [*headers, ("connection", "close")], body)
+            self._drain()
+
+    def _drain(self) -> None:
+        """Take what is still coming: a close before that would lose the answer."""
+        deadline = monotonic() + _DRAIN_S
+        while (left := deadline - monotonic()) > 0 and self.peer.receive(left):
+            pass
 
     def _take(self) -> Request | Refused | None:
         bounds = self._bounds

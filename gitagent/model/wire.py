@@ -31,9 +31,9 @@ class Wire:
     """The connections of one daemon, kept open between requests; for all threads."""
 
     def __init__(self) -> None:
-        self._ssl = httpx.create_ssl_context()
+        self._ssl: ssl.SSLContext | None = None  # 30 ms, for who needs it
         self._lock = threading.Lock()
-        self._pools: dict[str, httpcore.ConnectionPool] = {}
+        self._pools: dict[tuple[str, bool], httpcore.ConnectionPool] = {}
         self._now = _Now()
 
     def send(self, sending: Sending, stops: Sequence[until.Watched]) -> Answer | Lost:
@@ -54,7 +54,7 @@ class Wire:
                 extensions={"timeout": times},
             )
             with self._now.stopping(stops):
-                response = self._pool(sending.proxy).handle_request(request)
+                response = self._pool(sending).handle_request(request)
         except _ERRORS as error:
             return _lost(sending, error, begun=False)
         except (httpcore.UnsupportedProtocol, ValueError, OSError):
@@ -71,14 +71,18 @@ class Wire:
             with suppress(RuntimeError):
                 each.close()
 
-    def _pool(self, proxy: str) -> httpcore.ConnectionPool:
+    def _pool(self, sending: Sending) -> httpcore.ConnectionPool:
+        secure = "https://" in (sending.address[:8], sending.proxy[:8])
+        key = (sending.proxy, secure)
         with self._lock:
-            found = self._pools.get(proxy)
+            found = self._pools.get(key)
             if found is None:
-                found = self._pools[proxy] = self._make(proxy)
+                found = self._pools[key] = self._make(*key)
             return found
 
-    def _make(self, proxy: str) -> httpcore.ConnectionPool:
+    def _make(self, proxy: str, secure: bool) -> httpcore.ConnectionPool:  # noqa: FBT001
+        if secure and self._ssl is None:
+            self._ssl = httpx.create_ssl_context()
         options: dict[str, Any] = {
             "ssl_context": self._ssl,
             "max_connections": _CONNECTIONS,
@@ -212,7 +216,8 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout)
+        # What is left after each send(2) is not copied then.
+        self._inner.write(memoryview(buffer), timeout)  # type: ignore[arg-type]
 
     def close(self) -> None:
         self._inner.close()

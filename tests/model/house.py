@@ -1,5 +1,7 @@
 """A gateway on a socket of its own, with a journal in memory, and a client of it."""
 
+import json
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from gitagent.core.budget import Limits, Short
 from gitagent.core.exchange import Exchange, State
 from gitagent.core.models import ModelRef, Route
 from gitagent.core.settings import Model, Provider
+from gitagent.host.socket import address
 from gitagent.model.breaker import Breaker
 from gitagent.model.credentials import Credentials
 from gitagent.model.gateway import Access, Bounds, Gateway
@@ -53,6 +56,10 @@ class Memory:
     def ends(self) -> list[Exchange]:
         with self.changed:
             return [each for each, _ in self.records if each.state is not State.SENT]
+
+    def wait(self, count: int) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.records) >= count, 30)
 
     def wait_ends(self, count: int) -> list[Exchange]:
         with self.changed:
@@ -108,6 +115,20 @@ def connect(path: Path, token: str = TOKEN, **options: Any) -> httpx.Client:
         timeout=30,
         **options,
     )
+
+
+def asking(path: Path, body: Mapping[str, Any], token: str = TOKEN) -> socket.socket:
+    """Send a request and leave it to the test to go on."""
+    data = json.dumps(body).encode()
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(30)
+    with address(path) as there:
+        client.connect(there)
+    client.sendall(
+        b"POST /v1/messages HTTP/1.1\r\nhost: gateway\r\nx-api-key: %s\r\n"
+        b"content-length: %d\r\n\r\n%s" % (token.encode(), len(data), data)
+    )
+    return client
 
 
 @contextmanager

@@ -28,7 +28,8 @@ def test_a_provider_is_left_alone_for_the_longest_time_that_was_asked(moment):
     assert 0 == breaker.left("one")
 
 
-def test_no_word_of_a_provider_holds_it_for_longer_than_a_week(moment):
+@pytest.mark.usefixtures("moment")
+def test_no_word_of_a_provider_holds_it_for_longer_than_a_week():
     breaker = Breaker()
     breaker.hold("one", 1e12, "For ever.")
 

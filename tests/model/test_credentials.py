@@ -93,7 +93,7 @@ def test_a_key_comes_from_a_keyring(monkeypatch):
     assert KEY == read(Provider(keyring="entry"))
     assert "keyring set gitagent other" in refusal(Provider(keyring="other"))
 
-    def fail(service, name):
+    def fail(*_):
         raise Locked(KEY)
 
     fake.get_password = fail

@@ -144,7 +144,7 @@ class Accounts(RuleBasedStateMachine):
 
 
 TestAccounts = Accounts.TestCase
-TestAccounts.settings = settings(max_examples=150, stateful_step_count=30)
+TestAccounts.settings = settings(max_examples=100, stateful_step_count=20)
 
 
 def test_what_only_waits_gets_its_turn_when_a_request_ends():
