@@ -8,7 +8,7 @@ from gitagent.files import clean
 NAME = "hooks.jsonl"
 LIMIT = 64 * 1024  # bytes; the hooks write no more
 LATE = 16 * 1024  # of them, which only the hook at the end may use
-_LINE = 1024  # bytes that a line can have
+_LINE = 2048  # bytes that a line can have
 
 PRE_TOOL = "pre-tool"
 STOP = "stop"
