@@ -16,6 +16,7 @@ NINE_OF_TEN = 320
 
 # what is used: the modules (or packages, with a slash) that may use it
 IMPORTS = {
+    "acp": ("worker/inside/",),
     "anthropic": ("model/",),
     "apscheduler": ("automations/",),
     "click": ("cli/",),

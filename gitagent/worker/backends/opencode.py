@@ -26,8 +26,10 @@ _SDK_ANTHROPIC = "@ai-sdk/anthropic"
 _SDK_OPENAI = "@ai-sdk/openai-compatible"
 
 # It is told how much fits into a model, or it never shortens a conversation. Of models
-# behind an OpenAI API nothing is known, so there it goes on until one refuses.
+# behind an OpenAI API nothing is known: there it goes on until one refuses, and asks
+# for no longer answers than a small one on the own machine can give.
 _LIMIT = {"context": 200_000, "output": 32_000}
+_LIMIT_UNKNOWN = {"context": 0, "output": 16_000}
 
 # So it believes that the kit for plugins is installed, which it would download on each
 # start, plugins or not. An environment variable would mislead the agent's own npm too.
@@ -100,12 +102,10 @@ def environment(order: Order, means: Means) -> tuple[tuple[str, str], ...]:
 def configuration(agent: Agent, means: Means, *, network: bool) -> dict[str, Any]:
     """Return its configuration: one provider, no questions, what the grants allow."""
     first = means.route.first.model
-    model: dict[str, Any] = {"name": first}
     if means.route.api == ANTHROPIC:
-        model["limit"] = _LIMIT
-        package, url = _SDK_ANTHROPIC, f"{means.anthropic_url}/v1"
+        package, url, limit = _SDK_ANTHROPIC, f"{means.anthropic_url}/v1", _LIMIT
     else:
-        package, url = _SDK_OPENAI, means.openai_url
+        package, url, limit = _SDK_OPENAI, means.openai_url, _LIMIT_UNKNOWN
     permission = _permission(agent, network=network)
     config: dict[str, Any] = {
         "model": f"gitagent/{first}",
@@ -122,7 +122,7 @@ def configuration(agent: Agent, means: Means, *, network: bool) -> dict[str, Any
                 "npm": package,
                 "name": "gitagent",
                 "options": {"baseURL": url, "apiKey": means.token},
-                "models": {first: model},
+                "models": {first: {"name": first, "limit": limit}},
             }
         },
     }

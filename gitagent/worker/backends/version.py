@@ -1,7 +1,7 @@
 """Which version an agent's program has, and whether that is new enough.
 
-It is read from the ``package.json`` above the program, else asked of the program, once
-for each file: whole programs of 180 MB are slow to start.
+It is read from the ``package.json`` above the program or from its virtual environment,
+else asked of the program, once for each file: programs of 180 MB are slow to start.
 """
 
 import json
@@ -25,7 +25,7 @@ def require(
 ) -> tuple[Program, str] | Refused:
     """Return a program that a backend needs and its version, "" if it does not say.
 
-    ``name`` is of a command on the PATH, ``package`` of the npm package it is from,
+    ``name`` is of a command on the PATH, ``package`` of the package it is from,
     and ``install`` the command that mends both that it is missing and too old.
     """
     found = program.find(name)
@@ -37,8 +37,8 @@ def require(
     version = of(found.path, package)
     if version and _older(version, least):
         return Refused(
-            f"`{found.path}` is {name} {version}, and {least} is the oldest that can be"
-            f" used; install a newer one: `{install}`."
+            f"`{found.path}` is {Path(name).name} {version}, and {least} is the oldest"
+            f" that can be used; install a newer one: `{install}`."
         )
     return found, version
 
@@ -55,7 +55,8 @@ def of(path: str, package: str) -> str:
 
 @lru_cache(maxsize=64)
 def _of(real: str, package: str, _changed: int) -> str:
-    return _packaged(Path(real), package) or _said(real)
+    path = Path(real)
+    return _packaged(path, package) or _in_venv(path, package) or _said(real)
 
 
 def _packaged(real: Path, package: str) -> str:
@@ -69,6 +70,12 @@ def _packaged(real: Path, package: str) -> str:
         if isinstance(values, dict) and values.get("name") == package:
             return str(values.get("version", ""))
     return ""
+
+
+def _in_venv(real: Path, package: str) -> str:
+    name = package.replace("-", "_")
+    found = real.parent.parent.glob(f"lib/python*/site-packages/{name}-*.dist-info")
+    return next((each.stem.rpartition("-")[2] for each in found), "")
 
 
 def _said(real: str) -> str:
