@@ -131,3 +131,26 @@ def _amount(value: float, unit: str) -> str:
         return f"{int(value):,} tokens"
     # Cents hide what a cheap model costs.
     return f"{value:.2f} usd" if value >= 0.1 or not value else f"{value:.4f} usd"
+
+
+def limits(
+    table: Mapping[str, float], extra_usd: float = 0.0, extra_tokens: int = 0
+) -> Limits:
+    """Return the limits of a table of the settings or a task, and what was added."""
+    usd, tokens = table.get("usd"), table.get("tokens")
+    return Limits(
+        None if usd is None else usd + extra_usd,
+        None if tokens is None else int(tokens) + extra_tokens,
+    )
+
+
+def used_up(limits: Limits, spent: Need) -> str:
+    """Return a sentence if nothing is left for this day, "" if something is."""
+    for unit in UNITS:
+        limit, used = getattr(limits, unit), getattr(spent, unit)
+        if limit is not None and used >= limit:
+            return (
+                f"The budget of this day of {_amount(limit, unit)} is spent; it goes "
+                "on at midnight UTC, or when budget.day allows more."
+            )
+    return ""

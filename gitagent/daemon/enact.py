@@ -33,6 +33,7 @@ from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.engine import Engine
+from gitagent.worker.models import Models
 
 _Alone = (
     WriteTask
@@ -58,12 +59,13 @@ class Enactor:
     engine: Engine
     pool: Pool
     live: Live
+    models: Models
     tasks: TaskHands = field(init=False)
     queue: QueueHands = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the two hands."""
-        self.tasks = TaskHands(self.repo, self.engine, self.live)
+        self.tasks = TaskHands(self.repo, self.engine, self.live, self.models)
         self.queue = QueueHands(self.repo, self.engine, self.pool, self.live)
 
     def enact(

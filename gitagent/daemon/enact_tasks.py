@@ -8,6 +8,7 @@ from functools import partial
 from gitagent.core import answering
 from gitagent.core.action import StartAttempt
 from gitagent.core.agent import SHELL, Agent
+from gitagent.core.budget import Need
 from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
 from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import crash, tasks
@@ -23,6 +24,7 @@ from gitagent.lander.tasks import Held, move_done
 from gitagent.worker import attempt as worker
 from gitagent.worker import claim
 from gitagent.worker.attempt import Order, Stop
+from gitagent.worker.models import Models
 
 HELD_S = 2.0  # a person clears what is in the way in seconds, not milliseconds
 
@@ -40,6 +42,7 @@ class TaskHands:
     repo: Repository
     engine: Engine
     live: Live
+    models: Models
 
     def write(
         self,
@@ -149,5 +152,7 @@ class TaskHands:
             feedback=record.feedback,
             tip=record.tip,
             answers=record.answers,
+            extra=Need(record.extra_usd, record.extra_tokens),
+            models=self.models,
             before=record.attempts[-2] if len(record.attempts) > 1 else None,
         )

@@ -7,7 +7,7 @@ missed, doubled or late does no harm, and a restart is the same loop.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from gitagent.core.action import (
@@ -29,6 +29,7 @@ from gitagent.core.archive import decide_archive
 from gitagent.core.decide import decide
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.snapshot import AttemptEnd, Machine, Moment, Snapshot
+from gitagent.core.snapshot import Live as Facts
 from gitagent.daemon import crash
 from gitagent.daemon.enact import Enactor
 from gitagent.daemon.live import Live, Prepared, PushEnd, RunEnd, Started
@@ -47,6 +48,7 @@ from gitagent.host.log import log
 from gitagent.lander import receipts
 from gitagent.lander.environment import environment
 from gitagent.lander.prepare import unpin
+from gitagent.worker.models import Models
 
 POLL_S = 5.0  # a missed event costs at most this; the audit promises 5 s
 ERROR_S = 10.0  # first pause after an effect that failed, such as on a full disk
@@ -70,6 +72,7 @@ class Loop:
     work: bool = True  # False: no attempt is started or recovered
     live: Live = field(init=False)
     reader: Reader = field(init=False)
+    models: Models = field(init=False)
     enactor: Enactor = field(init=False)
     teller: Teller = field(init=False)
     snapshot: Snapshot | None = None  # of the newest turn
@@ -86,9 +89,9 @@ class Loop:
         self.teller = Teller(self.repo)
         root = place.cache_root(self.repo.common_dir)
         pool = Pool(self.repo, root / "checkouts")
-        self.enactor = Enactor(
-            self.repo, LocalEngine(place.owner(self.repo.common_dir)), pool, self.live
-        )
+        engine = LocalEngine(place.owner(self.repo.common_dir))
+        self.models = Models(self.repo)
+        self.enactor = Enactor(self.repo, engine, pool, self.live, self.models)
 
     def run(self, until: Callable[[Snapshot], bool]) -> None:
         """Take turns until ``until`` says so of the newest snapshot."""
@@ -128,7 +131,7 @@ class Loop:
         heard = self._hear(objects)
         now = moment()
         self._follow(objects)
-        snapshot = self.reader.read(objects, self.live.view(), self._machine)
+        snapshot = self.reader.read(objects, self._live(), self._machine)
         self.snapshot = snapshot
         self._problem = ""
         self.teller.turn(objects, snapshot, now)
@@ -305,6 +308,15 @@ class Loop:
             return False
         self.live.remote = None
         return True
+
+    def _live(self) -> Facts:
+        view = self.live.view()
+        settings = self.snapshot.settings if self.snapshot else None
+        return replace(
+            view,
+            providers=self.models.held(),
+            spent_out=self.models.spent_out(settings) if settings else "",
+        )
 
     def _environment(self, settings: Settings) -> str:
         """Return the digest of the environment; made anew for new settings alone."""

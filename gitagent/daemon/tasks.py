@@ -31,6 +31,10 @@ def write(
     newest = new.newest
     if newest and newest.log and not (old and old.newest == newest):
         attachments["log"] = newest.log
+        if newest.transcript:
+            attachments["transcript"] = newest.transcript
+        for number, each in enumerate(newest.instructions, 1):
+            attachments[f"instruction-{number:02}"] = each.blob
     oid = records.Records(repo).append(
         TASK_RECORDS + new.id,
         (old.oid or None) if old else None,

@@ -7,6 +7,7 @@ often.
 
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -44,7 +45,7 @@ class Outlet:
     ) -> None:
         self._hosts = AllowList(inside.network, inside.network_setting)
         self._inside = inside
-        self._prefix = _prefix(owner)
+        self._owner = owner
         self._tally = _Tally(told)
         self._report = told is None
         self._status = -1
@@ -59,7 +60,7 @@ class Outlet:
         try:
             self._status = os.memfd_create("gitagent", os.MFD_CLOEXEC)
             if self._inside.network:
-                self._folder = tempfile.mkdtemp(prefix=self._prefix)
+                self._folder = make_folder(self._owner)
                 path = Path(self._folder, SOCKET)
                 self._proxy = Proxy(path, self._hosts, self._tally.add)
                 self._proxy.start()
@@ -130,6 +131,17 @@ class Outlet:
 
 def _door(door: Door) -> str:
     return f"{DOORS}/{door.port}"
+
+
+def make_folder(owner: str) -> str:
+    """Make a folder for a socket; `clear` finds it. Raises OSError."""
+    return tempfile.mkdtemp(prefix=_prefix(owner))
+
+
+def free_port() -> int:
+    """Return a port for a door of a run that shares the loopback of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def clear(owner: str) -> None:

@@ -1,17 +1,18 @@
 """The agent's run: from the prompt to an exit that survives the daemon."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
 from gitagent.files.duration import duration
-from gitagent.host import kin
+from gitagent.host import clock, kin
 from gitagent.host.boot import boot_id
 from gitagent.host.failpoint import failpoint
 from gitagent.worker import (
     backends,
+    context,
     conversation,
     exits,
     home,
@@ -19,8 +20,10 @@ from gitagent.worker import (
     returns,
     sandbox,
     talking,
+    taskinfo,
 )
 from gitagent.worker.backends.stream import ANSWER, Final, shortened
+from gitagent.worker.context import Context
 from gitagent.worker.folder import Folder
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
@@ -33,6 +36,14 @@ EXIT = "exit.json"  # there is one: it has ended
 _KEEP = 4096  # bytes for the reason why it could not be started; the log has the rest
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an agent is told."""
+
+    parts: tuple[prompt.Part, ...]
+    known: Context
+
+
 def run(
     order: Order,
     folder: Folder,
@@ -42,24 +53,31 @@ def run(
     started: Callable[[int, int], None],
 ) -> Ending:
     """Run the agent to its end; ``started`` gets pid and start ticks."""
-    with talking.opened(order, folder, log, stop) as talk:
-        if isinstance(talk, backends.Refused):
-            return Ending(Outcome.REFUSED, talk.reason)
-        means = talk.means if talk else None
-        text = prompt.text(order, folder)
-        launch = backends.prepare(order, folder, text, means)
-        if isinstance(launch, backends.Refused):
-            return Ending(Outcome.REFUSED, launch.reason)
-        _give(order, folder, text, launch)
-        ending = _run(order, folder, covered, log, stop, started, launch, talk)
-    folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})
-    failpoint("attempt-exited")
+    with order.repo.objects() as objects:
+        known = context.context(order, objects)
+    for each in known.notes:
+        log.say(each)
+    found = talking.way(order)
+    if isinstance(found, backends.Refused):
+        return Ending(Outcome.REFUSED, found.reason)
+    saved = found is not None and bool(backends.session(order, folder))
+    parts = (prompt.resumed if saved else prompt.parts)(order, folder, known)
+    told = Told(parts, known)
+    if found is None:
+        ending = _run(order, folder, covered, log, stop, started, told, None)
+    else:
+        with talking.opened(order, folder, found, parts, log, stop) as talk:
+            ending = _run(order, folder, covered, log, stop, started, told, talk)
+    if ending.outcome is not Outcome.REFUSED:
+        folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})
+        failpoint("attempt-exited")
     return ending
 
 
 def _give(order: Order, folder: Folder, text: str, launch: backends.Launch) -> None:
     give(folder, prompt.FILE, text.encode(errors="replace"))
     give(folder, prompt.FEEDBACK_FILE, order.feedback.encode(errors="replace"))
+    give(folder, taskinfo.NAME, taskinfo.taskinfo(order, clock.stamp()))
     for name, data in launch.files:
         give(folder, name, data)
     home.put(folder.home, launch.home)
@@ -72,9 +90,14 @@ def _run(
     log: Log,
     stop: Stop,
     started: Callable[[int, int], None],
-    launch: backends.Launch,
+    told: Told,
     talk: talking.Talk | None,
 ) -> Ending:
+    text = prompt.joined(told.parts)
+    launch = backends.prepare(order, folder, text, talk.means if talk else None)
+    if isinstance(launch, backends.Refused):
+        return Ending(Outcome.REFUSED, launch.reason)
+    _give(order, folder, text, launch)
     state = {
         "pid": 0,
         "ticks": 0,
@@ -82,6 +105,8 @@ def _run(
         "covered": list(covered),
         "model": str(talk.means.route.first) if talk else "",
         "resumed": bool(talk and talk.means.session),
+        "program": launch.program,
+        "instructions": [asdict(each) for each in told.known.instructions],
     }
     folder.write_state(AGENT, state)
 
@@ -101,7 +126,11 @@ def _run(
             order,
             folder,
             covered,
-            env=(*_environment(order, folder), *launch.env),
+            env=(
+                *_environment(order, folder),
+                *(talk.environment if talk else ()),
+                *launch.env,
+            ),
             read=launch.read,
             network=order.network,
             doors=talk.doors if talk else (),

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gitagent.core.snapshot import AttemptEnd
-from gitagent.core.task import Outcome
+from gitagent.core.task import Instruction, Outcome
 from gitagent.core.usage import NOTHING
 from gitagent.errors import Busy, GitagentError, LostRace
 from gitagent.git.repository import Repository
@@ -30,17 +30,13 @@ from gitagent.worker import (
     claim,
     conversation,
     ended,
+    exchanges,
     harvest,
     leftovers,
+    questions,
     returns,
     transcript,
     workspace,
-)
-from gitagent.worker import (
-    pending as journal,
-)
-from gitagent.worker import (
-    pending as questions,
 )
 from gitagent.worker.folder import Folder, folder_of
 from gitagent.worker.log import Log
@@ -291,7 +287,7 @@ def _end(
                 blob = objects.write_blob(log.blob())
                 kept = objects.write_blob(done) if done else ""
         with suppress(GitagentError):
-            usage = journal.usage(objects, order.task.id, order.attempt.number)
+            usage = exchanges.usage(objects, order.task.id, order.attempt.number)
         target = objects.ref(order.target_ref) or order.target
         changed = bool(tip) and not objects.ancestor(tip, target)
     attempt = replace(
@@ -308,12 +304,15 @@ def _end(
         divergence=ending.divergence,
         commands=ending.commands,
         model=process.get("model", ""),
-        program=ending.program,
+        program=ending.program or str(process.get("program", "")),
         session=conversation.session_of(folder) if folder else "",
         resumed=bool(process.get("resumed")),
         answer=ending.answer,
         usage=usage,
         transcript=kept,
+        instructions=tuple(
+            Instruction(**each) for each in process.get("instructions", ())
+        ),
         questions=ending.questions,
     )
     return AttemptEnd(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
-from gitagent.core.exchange import Exchange
+from gitagent.core.exchange import Exchange, State
 from gitagent.core.layout import EXCHANGES
+from gitagent.core.usage import NOTHING, Usage
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.git import loose, records
@@ -46,6 +47,20 @@ def newest(objects: Objects, refs: Mapping[str, str]) -> list[Exchange]:
         with suppress(UserError):
             found.append(record.load_exchange(data, tips[ref]))
     return found
+
+
+def usage(objects: Objects, task: str, attempt: int) -> Usage:
+    """Return what an attempt has used; a request without an end used what it may.
+
+    Raises:
+        UserError: a record cannot be read.
+    """
+    tip = objects.ref(EXCHANGES + task)
+    found = [] if tip is None else exchanges(objects, tip, attempt)
+    return sum(
+        (each.reserved if each.state is State.SENT else each.usage for each in found),
+        NOTHING,
+    )
 
 
 def read(objects: Objects, oid: str) -> Exchange:

@@ -1,8 +1,9 @@
 """What an attempt is asked to do, how it is told to stop, and how it ended."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gitagent.core.agent import Agent
+from gitagent.core.budget import Need
 from gitagent.core.ending import worker_identity
 from gitagent.core.question import Answer, Asker, Question
 from gitagent.core.settings import SandboxMode, Settings
@@ -10,6 +11,7 @@ from gitagent.core.task import Attempt, Outcome, TaskFile
 from gitagent.git.repository import Repository
 from gitagent.host.engine import Engine
 from gitagent.host.process import Cancel
+from gitagent.worker.models import Models
 
 
 class Stop(Cancel):
@@ -43,6 +45,8 @@ class Order:
     tip: str | None = None  # newest harvested commit of the task
     answers: tuple[Answer, ...] = ()  # to the task's questions, oldest first
     before: Attempt | None = None  # the attempt before this one; None: it is the first
+    extra: Need = field(default_factory=Need)  # that people added to the task's budget
+    models: Models | None = None  # the ways to models; None: there are none here
 
     @property
     def confined(self) -> bool:

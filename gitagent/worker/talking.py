@@ -1,37 +1,172 @@
 """The way of an attempt's agent to its model: a gateway while it runs."""
 
-from collections.abc import Iterator
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
-from gitagent.core.models import route, talks
-from gitagent.host.confinement import Door
+from gitagent.core.budget import Limits, Short, limits
+from gitagent.core.models import Route, route, talks
+from gitagent.core.question import Asker, Question
+from gitagent.core.task import Outcome
+from gitagent.host import clock, outlet, place
+from gitagent.host.confinement import HOME, Door
+from gitagent.model.gateway import Access, Gateway
+from gitagent.worker import backends
 from gitagent.worker.backends.launch import Means, Refused
 from gitagent.worker.folder import Folder
+from gitagent.worker.inside import lines
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
+from gitagent.worker.prompt import Part
+
+PORT = 3130  # inside; beside `outlet.PORT`
+STATUS = "/gitagent/status"
+_SOCKET = "model"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Talk:
     """A gateway that is open."""
 
     means: Means
     doors: tuple[Door, ...]
+    gateway: Gateway
+    short: list[Short] = field(default_factory=list)
+
+    @property
+    def environment(self) -> tuple[tuple[str, str], ...]:
+        """What the programs beside the agent are told."""
+        return (
+            ("GITAGENT_STATUS_URL", f"{self.means.anthropic_url}{STATUS}"),
+            ("GITAGENT_TOKEN", self.means.token),
+        )
 
     def explain(self, ending: Ending) -> Ending:
         """Add to how an agent ended what the gateway knows of it."""
-        return ending
+        if self.short and ending.outcome in {Outcome.QUESTION, Outcome.FAILED}:
+            sentence = self.short[0].sentence
+            return replace(
+                ending,
+                outcome=Outcome.QUESTION,
+                reason=sentence,
+                questions=(Question(f"{sentence} How much more may it spend?"),),
+                asker=Asker.BUDGET,
+            )
+        trouble = self.gateway.trouble
+        if ending.outcome is not Outcome.FAILED or not trouble:
+            return ending
+        return replace(ending, reason=f"{ending.reason} {trouble}")
+
+
+def way(order: Order) -> Route | Refused | None:
+    """Return the models of an order's agent; None: it talks to none."""
+    if not talks(order.agent):
+        return None
+    found = route(order.agent, order.settings.model)
+    if isinstance(found, str):
+        return Refused(found)
+    provider = order.settings.model.providers[found.first.provider]
+    if order.models is None:
+        return Refused("There is no way to models here.")
+    problem = order.models.problem(found.first.provider, provider)
+    return Refused(problem) if problem else found
 
 
 @contextmanager
 def opened(
-    order: Order, folder: Folder, log: Log, stop: Stop
-) -> Iterator[Talk | Refused | None]:
-    """Open the way for an agent that talks to a model; None for one that does not."""
-    del folder, log, stop
-    if not talks(order.agent):
-        yield None
-        return
-    way = route(order.agent, order.settings.model)
-    yield Refused(way if isinstance(way, str) else "There is no gateway yet.")
+    order: Order,
+    folder: Folder,
+    found: Route,
+    parts: Sequence[Part],
+    log: Log,
+    stop: Stop,
+) -> Iterator[Talk]:
+    """Open the way to the models of a route. Raises OSError."""
+    models = order.models
+    assert models is not None  # noqa: S101 - `way` has looked
+    # A path of its own, since that of an attempt can be too long for a socket.
+    owner = place.owner(order.repo.common_dir)
+    where = Path(outlet.make_folder(owner))
+    task, day = budgets(order)
+    token = f"gitagent-{secrets.token_hex(16)}"
+    access = Access(
+        task=order.task.id,
+        attempt=order.attempt.number,
+        route=found,
+        model=order.settings.model,
+        limits_task=task,
+        limits_day=day,
+        token=token,
+    )
+    short: list[Short] = []
+
+    def is_short(what: Short) -> None:
+        short.append(what)
+        stop.order(Outcome.QUESTION)
+
+    try:
+        gateway = Gateway(
+            where / _SOCKET,
+            access,
+            upstream=models.upstream,
+            ledger=models.ledger,
+            journal=models.journal(
+                order.task.id,
+                order.agent.backend,
+                [(each.producer, each.text) for each in parts],
+            ),
+            told=log.say,
+            short=is_short,
+            breaker=models.breaker,
+            status=lambda: _status(order, task),
+        )
+        with gateway:
+            port = PORT if folder.confined else outlet.free_port()
+            yield Talk(
+                means=_means(order, folder, found, port, token),
+                doors=(Door(port, str(where), _SOCKET),),
+                gateway=gateway,
+                short=short,
+            )
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
+
+
+def budgets(order: Order) -> tuple[Limits, Limits]:
+    """Return what a task and a day may spend."""
+    budget = order.settings.budget
+    table = dict(order.task.budget) or budget.task
+    extra = order.extra
+    return limits(table, extra.usd, extra.tokens), limits(budget.day)
+
+
+def _means(order: Order, folder: Folder, found: Route, port: int, token: str) -> Means:
+    address = f"http://127.0.0.1:{port}"
+    return Means(
+        route=found,
+        anthropic_url=address,
+        openai_url=f"{address}/v1",
+        token=token,
+        home=HOME if folder.confined else str(folder.home),
+        session=backends.session(order, folder),
+        mcp=lines.mcp(),
+        hook=lines.hook(),
+    )
+
+
+def _status(order: Order, task: Limits) -> dict[str, Any]:
+    models = order.models
+    spent = models.ledger.spent(order.task.id) if models else None
+    end = datetime.fromisoformat(order.attempt.started)
+    return {
+        "task": order.task.id,
+        "attempt": order.attempt.number,
+        "ends": clock.stamp(end + timedelta(seconds=order.timeout_s)),
+        "spent": {"usd": spent.usd, "tokens": spent.tokens} if spent else None,
+        "limit": {"usd": task.usd, "tokens": task.tokens},
+    }

@@ -194,22 +194,26 @@ def test_tools_are_those_of_the_definition_that_its_grants_allow(fields, has, la
     assert not lacks & found
 
 
-def test_a_conversation_goes_on_only_where_the_program_will_find_it(
-    work, folder, installed
-):
+def test_a_conversation_goes_on_only_where_the_program_will_find_it(folder):
+    assert not claude.saved(folder, SESSION)
+
+    kept = folder.home / f".claude/projects/-workspace/{SESSION}.jsonl"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}\n")
+
+    assert claude.saved(folder, SESSION)
+    assert not claude.saved(folder, "../x")
+    assert not claude.saved(Folder(folder.path, confined=False), SESSION)
+
+
+def test_a_conversation_goes_on_by_its_name(work, folder, installed):
     installed("2.1.197")
-    lost = prepared(work, folder, given=means(session=SESSION))
-    saved = folder.home / f".claude/projects/-workspace/{SESSION}.jsonl"
-    saved.parent.mkdir(parents=True)
-    saved.write_text("{}\n")
+
     kept = prepared(work, folder, given=means(session=SESSION))
-    strange = prepared(work, folder, given=means(session="../x"))
-    bare = Folder(folder.path, confined=False)
-    elsewhere = prepared(work, bare, given=means(session=SESSION))
+    anew = prepared(work, folder)
 
     assert SESSION == flag(kept, "--resume")
-    for launch in (lost, strange, elsewhere):
-        assert "--resume" not in launch.argv
+    assert "--resume" not in anew.argv
 
 
 # --- the real program

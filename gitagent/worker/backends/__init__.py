@@ -3,15 +3,16 @@
 A backend turns an order into a ``Launch`` and runs nothing itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from gitagent.worker.backends import command, shell
+from gitagent.worker import conversation
+from gitagent.worker.backends import acp, aider, claude, codex, command, opencode, shell
 from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Order
 
-__all__ = ["Launch", "Means", "Refused", "prepare"]
+__all__ = ["Launch", "Means", "Refused", "prepare", "session"]
 
 
 class Backend(Protocol):
@@ -27,7 +28,21 @@ class Backend(Protocol):
         ...
 
 
-_BACKENDS: Mapping[str, Backend] = {"shell": shell, "command": command}
+_BACKENDS: Mapping[str, Backend] = {
+    "acp": acp,
+    "aider": aider,
+    "claude": claude,
+    "codex": codex,
+    "command": command,
+    "opencode": opencode,
+    "shell": shell,
+}
+
+# Whether a conversation is there, for programs that fail when it is not.
+_SAVED: Mapping[str, Callable[[Folder, str], bool]] = {
+    "claude": claude.saved,
+    "codex": codex.saved,
+}
 
 
 def prepare(
@@ -42,3 +57,14 @@ def prepare(
             f" {order.agent.name}; it has {have}."
         )
     return backend.prepare(order, folder, prompt, means)
+
+
+def session(order: Order, folder: Folder) -> str:
+    """Return the saved conversation that the agent can go on with, "" for none.
+
+    Without a sandbox each attempt has other paths, and programs look for conversations
+    by the folder that they were had in.
+    """
+    found = conversation.session_of(folder) if folder.confined else ""
+    saved = _SAVED.get(order.agent.backend)
+    return "" if found and saved and not saved(folder, found) else found

@@ -91,7 +91,7 @@ def prepare(
     argv += ["--tools", ",".join(tools(order.agent, network=bool(order.network)))]
     argv += ["--settings", f"{folder.inside_given}/{SETTINGS_FILE}"]
     argv += ["--mcp-config", f"{folder.inside_given}/{MCP_FILE}", "--strict-mcp-config"]
-    if _saved(folder, means.session):
+    if means.session:
         argv += ["--resume", means.session]
     return Launch(
         argv=tuple(argv),
@@ -156,7 +156,7 @@ def _server(argv: tuple[str, ...]) -> dict[str, Any]:
     return {"type": "stdio", "command": argv[0], "args": list(argv[1:])}
 
 
-def _saved(folder: Folder, session: str) -> bool:
+def saved(folder: Folder, session: str) -> bool:
     """Whether the program will find a conversation: one that it does not ends it.
 
     It writes some tenths of a second late, and looks by the folder it runs in: without
