@@ -43,7 +43,7 @@ class Facts:
     forbidden: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
     network: tuple[str, ...] = ()  # "host:port"
-    may: tuple[str, ...] = ()  # grants
+    may: tuple[str, ...] = ("write", "shell")  # grants
     confined: bool = True
 
 
@@ -116,6 +116,8 @@ def _outside(facts: Facts, path: str) -> Verdict | None:
         git = f"{tree}/.git"
         if path == git or path.startswith(f"{git}/"):
             return _deny(".git stays as it is; use git(1) to change what it leads to.")
+        if "write" not in facts.may:
+            return _deny("This agent lacks the grant write: the worktree is read-only.")
         return None
     folders = (each.rstrip("/") for each in facts.writable)
     if any(path == each or path.startswith(f"{each}/") for each in folders):

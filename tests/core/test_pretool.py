@@ -183,6 +183,21 @@ def test_a_protected_path_is_allowed_with_a_note():
         assert "a person has to approve" in verdict.sentence
 
 
+def test_without_the_grant_the_worktree_is_not_written():
+    reader = Facts(task="fix", may=("shell",), writable=("/tmp",))  # noqa: S108
+
+    assert "read-only" in judge("Write", {"file_path": "a"}, reader).sentence
+    assert "read-only" in bash("rm a", reader).sentence
+    assert Kind.ALLOW is bash("touch /tmp/a", reader).kind
+
+
+def test_with_the_grant_other_tasks_are_added():
+    starter = Facts(task="fix", may=("write", "start_task"))
+
+    assert Kind.ALLOW is bash("touch .agent/tasks/more.md", starter).kind
+    assert Kind.DENY is bash("touch .agent/tasks/fix.md", starter).kind
+
+
 def test_the_list_of_hosts_is_told():
     verdict = bash("curl https://other.example/", LISTED)
 

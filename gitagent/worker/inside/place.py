@@ -98,7 +98,7 @@ def facts(task: Mapping[str, Any], tree: str, cwd: str) -> Facts:
         forbidden=texts(task, "forbidden"),
         protected=texts(task, "protected"),
         network=texts(task, "network"),
-        may=texts(task, "may"),
+        may=texts(task, "may") if "may" in task else Facts().may,
         confined=task.get("confined") is not False,
     )
 
