@@ -16,8 +16,9 @@ from gitagent.core.settings import Guard, Settings
 from gitagent.errors import ConfigError
 from gitagent.files import clean, schema
 from gitagent.files.duration import seconds
+from gitagent.files.fault import Fault
 from gitagent.files.fields import found, nearest
-from gitagent.files.settings_rules import Fault, faults
+from gitagent.files.settings_rules import faults
 from gitagent.files.tables import Table, row_of, toml
 from gitagent.files.text import Malformed, decode
 

@@ -150,12 +150,12 @@ task = { tokens = 5_000 }
 def test_a_provider_is_added_to_the_default_one():
     got = settings(
         '[model.providers.local]\nkind = "openai"\nbase_url = "http://localhost:1/v1"\n'
-        '[model.providers.anthropic]\nprices = { "x.y" = { in = 3, out = 15.5 } }\n'
+        '[model.providers.anthropic]\nprices = { "x.y" = { input = 3, output = 15.5 } }\n'
     )
 
     assert got.model.providers == {
         "anthropic": Provider(
-            key_env="ANTHROPIC_API_KEY", prices={"x.y": {"in": 3, "out": 15.5}}
+            key_env="ANTHROPIC_API_KEY", prices={"x.y": {"input": 3, "output": 15.5}}
         ),
         "local": Provider(kind="openai", base_url="http://localhost:1/v1"),
     }
