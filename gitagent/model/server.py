@@ -104,7 +104,8 @@ class Connection:
         """Answer what is not HTTP, as far as that can be."""
         if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.whole(refused.status, [*headers, ("connection", "close")], body)
-            self._drain()
+            if refused.status == 413:
+                self._drain()
 
     def _drain(self) -> None:
         """Take what is still coming: a close before that would lose the answer."""
