@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "log": "List the landings, newest first.",
     "logs": "Show the output of a task's attempt or of a submission's checks.",
     "context": "Show what an attempt sent to models, and who put it there.",
+    "replay": "Make an attempt once more from its record, and compare.",
     "hooks": "Install or uninstall the Git hooks of a hub.",
     "doctor": "Say what on this machine or in this repository does not hold.",
     "verify": "Prove the landed history from its records.",

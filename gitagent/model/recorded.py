@@ -54,8 +54,8 @@ class Recorded:
     ) -> None:
         """``missed`` gets a sentence about the first request that has no answer.
 
-        ``over`` is called where the agent was stopped while it waited for an answer,
-        if it was stopped.
+        ``over`` is for an agent that was stopped: it is called at its last request, if
+        that was not answered, and at one that it did not come to.
         """
         self._missed = missed
         self._over = over
@@ -75,6 +75,9 @@ class Recorded:
         del stops
         with self._lock:
             entry = self._given.get(ask.number) or self._take(ask)
+            if entry is None and self._over and not self._unused:
+                self._over()
+                return Lost(Failure.INVALID, "The record ends here.")
             if entry is None:
                 return self._miss(ask, self._why(ask))
             self._given[ask.number] = entry  # one that is tried again gets it again

@@ -5,7 +5,9 @@ repository then holds. Nothing is lost: what does not go on the branch, or comes
 it, gets a ref under ``refs/gitagent/kept/<task>/<attempt>/``.
 """
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gitagent.core.layout import HARVEST, KEPT
@@ -70,6 +72,26 @@ def _harvest(order: Order, folder: Folder, left: Leftovers) -> Harvest:
             return Harvest(problem=refusal, safe=False)
         note = _set_branch(order, objects, tip, drops)
     return Harvest(tip, problem, note, safe=left.complete)
+
+
+@contextmanager
+def borrowed(order: Order, folder: Folder, left: Leftovers) -> Iterator[str]:
+    """Take over what the worktree came to for a look, and move no branch.
+
+    Yields the commit. Raises GitagentError when there is none to be had.
+    """
+    if not left.head:
+        raise UserError(left.problem.rstrip("."))
+    into = f"{HARVEST}{order.task.id}.look-{secrets.token_hex(8)}/"
+    wanted = {"branch": left.branch, "head": left.head}
+    taken = {n: oid for n, oid in wanted.items() if oid not in {"", order.attempt.base}}
+    try:
+        for name, oid in taken.items():
+            _fetch(order, folder, oid, into + name)
+        with order.repo.objects() as objects:
+            yield _tip(order, objects, left)[0]
+    finally:
+        _update(order, *(RefUpdate(into + name, None, ANY) for name in taken))
 
 
 def _fetch(order: Order, folder: Folder, oid: str, into: str) -> None:

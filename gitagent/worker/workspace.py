@@ -4,6 +4,8 @@ Everything here is made before the first line of anybody else's runs in it. Afte
 the daemon only deletes it, and reads single files of ``out``.
 """
 
+from collections.abc import Callable
+
 from gitagent.core.task import Outcome
 from gitagent.errors import GitagentError
 from gitagent.git import private, worktree
@@ -18,10 +20,18 @@ from gitagent.worker.order import Ending, Order
 LINKED = "linked.json"  # what the worktree's .git said, while it is replaced
 
 
-def make(order: Order, objects: Objects, folder: Folder) -> tuple[str, ...] | Ending:
-    """Make the workspace; return the submodule paths to cover, or why there is none."""
+def make(
+    order: Order,
+    objects: Objects,
+    folder: Folder,
+    take: Callable[[Order, Folder], bool] = conversation.take,
+) -> tuple[str, ...] | Ending:
+    """Make the workspace; return the submodule paths to cover, or why there is none.
+
+    ``take`` puts the HOME of an earlier attempt there, if there is one to go on with.
+    """
     covered = gitlinks(objects, objects.commit(order.attempt.base).tree)
-    if not conversation.take(order, folder):
+    if not take(order, folder):
         folder.home.mkdir(mode=0o700)
     for each in (folder.given, folder.out):
         each.mkdir(mode=0o700)

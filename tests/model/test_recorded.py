@@ -133,6 +133,15 @@ def test_an_agent_that_was_stopped_is_stopped_at_the_same_request(missed, state)
     assert ([1], []) == (stopped, missed)
 
 
+def test_an_agent_that_was_stopped_is_stopped_before_its_next_request(missed):
+    stopped = []
+    recorded = Recorded([entry(1, chat("a"))], missed.append, lambda: stopped.append(1))
+    got(recorded, 1, chat("a"))
+
+    assert Lost(Failure.INVALID, "The record ends here.") == got(recorded, 2, chat("b"))
+    assert ([1], []) == (stopped, missed)
+
+
 @pytest.mark.parametrize(
     ("entries", "asked", "why"),
     [
