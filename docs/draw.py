@@ -1,4 +1,4 @@
-"""Draw docs/states.md and docs/settings.md from the code's own tables.
+"""Draw docs/states.md, settings.md and failures.md from the code's own tables.
 
 Without arguments the files are written; with ``--check`` nothing is written, and the
 exit code is 1 when one of them is stale.
@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from gitagent.core import submission, task
+from gitagent.core import failure, submission, task
 from gitagent.files.template import settings_reference
 
 State = TypeVar("State", bound=StrEnum)
@@ -31,6 +31,18 @@ A task and a submission are each in one state at a time.
 Every change of state is one commit on the record's ref:
 `git log refs/gitagent/tasks/<id>` tells the story.
 """
+
+_FAILURES = f"""\
+<!-- Drawn by docs/draw.py from gitagent/core/failure.py;
+     `make format` draws it anew, `make check` fails when it is stale. -->
+
+# Failures of requests to models
+
+What the [gateway](models.md) does when a provider gives no answer.
+A request is tried {failure.TRIES} times in all, after {failure.FIRST_S:g} s, then after twice as long each time, at most {failure.LONGEST_S:g} s.
+Where the provider's word counts, a `retry-after` is waited for instead; one that is longer than {failure.PATIENCE_S:g} s is not waited for.
+Nothing is tried again once a part of the answer has been passed on.
+"""  # noqa: E501 - one sentence a line
 
 
 def pages() -> dict[Path, str]:
@@ -52,6 +64,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "states.md": f"{_HEAD}\n{tasks}\n{submissions}",
         DOCS / "settings.md": settings_reference(),
+        DOCS / "failures.md": f"{_FAILURES}\n{_failures()}\n",
     }
 
 
@@ -110,6 +123,28 @@ def _machine(
             "```\n",
         )
     )
+
+
+def _failures() -> str:
+    """Return the table of what is done about each failure."""
+    meanings = {
+        found["value"]: found["meaning"]
+        for found in _MEMBER.finditer(inspect.getsource(failure.Failure))
+    }
+    rows = [
+        f"| `{each}` | {meanings[each]} | {_yes(rule.retry)} | {_yes(rule.told)} "
+        f"| {_yes(rule.fallback)} | {_yes(rule.holds)} |"
+        for each, rule in failure.RULES.items()
+    ]
+    head = (
+        "| failure | what happened | tried again | the provider's word counts "
+        "| a `model.fallback` may stand in | other tasks wait too |"
+    )
+    return "\n".join((head, "| --- | --- | --- | --- | --- | --- |", *rows))
+
+
+def _yes(what: bool) -> str:  # noqa: FBT001 - a cell of a table
+    return "yes" if what else "no"
 
 
 def _names(source: StrEnum, targets: Iterable[StrEnum], states: type[StrEnum]) -> str:

@@ -33,7 +33,7 @@ class Failure(StrEnum):
     GARBAGE = "garbage"  # what came is not of the API
     OVERFLOW = "overflow"  # the context does not fit into the model
     AUTH = "auth"  # 401, 403: the key is missing, wrong, or may not do this
-    FUNDS = "funds"  # 402, or a 400 that says so: nothing is left on the account
+    FUNDS = "funds"  # 402, or a 400 or 429 that says so: the account is empty
     INVALID = "invalid"  # any other 4xx
 
 

@@ -192,7 +192,11 @@ def test_a_body_that_is_not_of_the_api_is_none(api, body):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_events_are_cut_at_blank_lines_wherever_the_pieces_end(end):
-    events = [f": hi{end}{end}", f"event: a{end}data: 1{end}{end}", f"data: 2{end}{end}"]
+    events = [
+        f": hi{end}{end}",
+        f"event: a{end}data: 1{end}{end}",
+        f"data: 2{end}{end}",
+    ]
     text = "".join(events).encode()
 
     for place in range(len(text) + 1):
