@@ -13,6 +13,9 @@ from threading import Lock
 
 from gitagent.git.repository import Repository
 
+# What an agent's program keeps in the worktree and nobody wants (aider, its map).
+_CACHES = "/.aider.tags.cache.v*/\n"
+
 _LIMIT = 1024 * 1024
 _SPECIAL = re.compile(r"[\\*?\[\]]")
 
@@ -23,11 +26,15 @@ _known: dict[Path, tuple[tuple[object, ...], Path | None]] = {}
 
 
 def text_of(repo: Repository) -> str:
-    """Return the patterns of the user, then those of the repository.
+    """Return the patterns of caches, then of the user, then of the repository.
 
-    Later patterns win, which gives both the weight that gitignore(5) gives them.
+    Later patterns win, which gives those the weight that gitignore(5) gives them.
     """
-    parts = (_load(_users_file(repo)), _load(repo.common_dir / "info" / "exclude"))
+    parts = (
+        _CACHES,
+        _load(_users_file(repo)),
+        _load(repo.common_dir / "info" / "exclude"),
+    )
     return "".join(
         part if part.endswith("\n") else f"{part}\n" for part in parts if part
     )

@@ -11,7 +11,7 @@ from gitagent.core.question import Answer
 from gitagent.core.task import Outcome
 from gitagent.files import clean
 from gitagent.files.duration import duration
-from gitagent.worker import questions, returns
+from gitagent.worker import asked, questions, returns
 from gitagent.worker.context import NOTHING, Context, changed
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Order
@@ -20,7 +20,7 @@ FILE = "prompt.md"
 FEEDBACK_FILE = "previous-output"
 
 TOOLS = frozenset({"claude", "codex", "opencode", "acp"})  # use an MCP server
-_DEAF = frozenset({"aider"})  # writes files of its repository alone, and asks nobody
+_DEAF = frozenset({"aider"})  # has no tools: it writes files, and says what it asks
 
 _WHY = {
     Outcome.QUESTION: "You asked, and were answered.",
@@ -295,11 +295,15 @@ questions at once and stop: the answers come with the next attempt, which goes o
 your work.
 `task_status` says what has to pass and how much time is left."""
 
-_DEAF_END = """\
+_DEAF_END = f"""\
 ## How to end
-Nobody answers questions: where something is left open, decide, and say so.
 When the work is done, say in a sentence or two what you did, and what differs from \
-what was asked, each path by name."""
+what was asked, each path by name.
+If a person has to decide something that you cannot find out, change nothing and end \
+your answer with all your questions, each of this form, and with nothing after them; \
+the answers come with the next attempt:
+
+{asked.FORM}"""
 
 
 def _answers(answers: tuple[Answer, ...]) -> str:

@@ -10,6 +10,7 @@ from gitagent.core.settings import Sandbox, Settings
 from gitagent.core.task import Attempt, Instruction, Outcome
 from gitagent.files.skillfile import Skill
 from gitagent.worker import prompt
+from gitagent.worker.asked import FORM
 from gitagent.worker.context import NOTHING, Context, Piece
 from gitagent.worker.folder import Folder
 
@@ -123,11 +124,12 @@ def test_who_has_no_tools_gets_files(asked):
     assert "exit code" not in without
 
 
-def test_who_can_ask_nobody_is_told_so(asked):
-    said = "Nobody answers questions"
+def test_who_has_nothing_but_words_asks_with_them(asked):
+    end = asked(agent=Agent("x", "aider"))["gitagent: how to end"]
 
-    assert said in asked(agent=Agent("x", "aider"))["gitagent: how to end"]
-    assert said not in "".join(asked().values())
+    assert FORM in end
+    assert "return.json" not in end
+    assert FORM not in "".join(asked().values())
 
 
 def test_the_ways_out_are_told(asked):
