@@ -89,6 +89,20 @@ def test_what_is_not_granted_is_switched_off():
     assert {"read", "skill"} <= some
 
 
+def test_only_a_conversation_that_can_be_found_is_gone_on_with(tmp_path):
+    folder = Folder(tmp_path, confined=True)
+    before = opencode.saved(folder, "ses_1")
+    data = folder.home / ".local/share/opencode"
+    data.mkdir(parents=True)
+    (data / "opencode.db").touch()
+
+    assert not before
+    assert opencode.saved(folder, "ses_1")
+    assert not opencode.saved(folder, "")
+    assert not opencode.saved(folder, "--help")
+    assert not opencode.saved(Folder(tmp_path, confined=False), "ses_1")
+
+
 # --- which program
 
 

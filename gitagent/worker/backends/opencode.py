@@ -12,7 +12,7 @@ from gitagent.core.agent import Agent
 from gitagent.core.models import ANTHROPIC
 from gitagent.worker.backends import version
 from gitagent.worker.backends.launch import Launch, Means, Refused
-from gitagent.worker.backends.opencode_stream import OpencodeStream
+from gitagent.worker.backends.opencode_stream import SESSION, OpencodeStream
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Order
 
@@ -73,9 +73,7 @@ def prepare(
     program, number = found
     argv = [program.path, "run", "--format", "json", "--thinking", "--auto"]
     argv += ["--agent", "build", "--model", f"gitagent/{means.route.first.model}"]
-    # Without a sandbox each attempt has another path, and it looks for conversations
-    # in the folder that they were had in.
-    if means.session and folder.confined:
+    if saved(folder, means.session):
         argv += ["--session", means.session]
     return Launch(
         argv=tuple(argv),
@@ -86,6 +84,17 @@ def prepare(
         stream=OpencodeStream(),
         program=number,
     )
+
+
+def saved(folder: Folder, session: str) -> bool:
+    """Whether the program will find a conversation: one that it does not ends it.
+
+    It looks in the folder that it was had in, and without a sandbox each attempt has
+    another one.
+    """
+    if not (folder.confined and SESSION.fullmatch(session)):
+        return False
+    return (folder.home / ".local/share/opencode/opencode.db").is_file()
 
 
 def environment(order: Order, means: Means) -> tuple[tuple[str, str], ...]:

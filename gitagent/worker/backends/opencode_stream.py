@@ -21,7 +21,7 @@ from gitagent.worker.backends.stream import (
 )
 
 # It becomes an argument of a command line.
-_SESSION = re.compile(r"ses_[A-Za-z0-9]{1,64}")
+SESSION = re.compile(r"ses_[A-Za-z0-9]{1,64}")
 
 _KNOWN = ("step_start", "step_finish", "text", "reasoning", "tool_use", "error")
 _GOES_ON = "tool-calls"
@@ -51,7 +51,7 @@ class OpencodeStream:
             text = line.decode(errors="replace").strip()
             return [Entry("note", shortened(text, _NOTED))] if text else []
         session = values.get("sessionID")
-        if isinstance(session, str) and _SESSION.fullmatch(session):
+        if isinstance(session, str) and SESSION.fullmatch(session):
             self._session = session
         return list(self._told(values))
 
