@@ -88,6 +88,30 @@ def test_upstream_branches_and_excludes_are_there(repo, tmp_path):
     assert "?? seen\n" == out
 
 
+def test_libraries_that_want_peeled_refs_read_them_but_tags_stay_true(repo, tmp_path):
+    repo.git("tag", "-a", "-m", "x", "v1")
+    heads = {"refs/heads/main": repo.head()}
+    tags = {**heads, "refs/tags/v1": repo.oid("refs/tags/v1")}
+    lines = []
+    for number, refs in enumerate((heads, tags)):
+        path = tmp_path / f"git-{number}"
+        private.make(
+            path,
+            objects_dirs=private.alternate_dirs(repo.common_dir),
+            head_branch="refs/heads/main",
+            refs=refs,
+            name="n",
+            email="e",
+        )
+        lines.append((path / "packed-refs").read_text().splitlines()[0])
+    git = Repo(tmp_path / "git-1", bare=True)
+
+    assert "peeled" in lines[0]
+    assert "peeled" not in lines[1]
+    assert repo.head() == git.git("--git-dir=.", "rev-parse", "v1^{commit}")
+    assert repo.head() in git.git("--git-dir=.", "show-ref", "-d", "v1")
+
+
 def test_a_detached_head(repo, tmp_path):
     path = tmp_path / "git"
     private.make(

@@ -78,8 +78,10 @@ def test_a_run_that_was_killed_can_go_on_and_has_no_answer():
     assert "aider ended before the model had answered." == final.error
 
 
-def test_one_that_never_asked_has_no_conversation():
-    assert "" == fed(LAUNCHED, BANNER, EXIT)[0].final().session
+def test_one_that_never_asked_has_no_conversation_and_says_why():
+    final = fed(LAUNCHED, "Unable to read git repository", "", EXIT)[0].final()
+
+    assert ("", "aider: Unable to read git repository") == (final.session, final.error)
 
 
 def test_what_failed_at_first_is_no_part_of_the_words():

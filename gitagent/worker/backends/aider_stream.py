@@ -53,6 +53,7 @@ class AiderStream:
         self._questions: tuple[Question, ...] = ()
         self._error = _IN_THE_MIDDLE
         self._turns = 0
+        self._noted = ""  # the newest line for people
 
     def feed(self, line: bytes) -> Iterable[Entry]:
         """Take a line; return what it tells."""
@@ -66,12 +67,15 @@ class AiderStream:
 
     def final(self) -> Final:
         """Return how it ended, as far as it said so."""
+        error = self._error
+        if not self._turns and self._noted:
+            error = _sentence(self._noted)  # why it did not even begin
         return Final(
-            answer="" if self._error else self._answer,
+            answer="" if error else self._answer,
             session=SESSION if self._turns else "",
-            error=self._error,
+            error=error,
             turns=self._turns,
-            questions=() if self._error else self._questions,
+            questions=() if error else self._questions,
         )
 
     def _event(self, kind: str, properties: dict[str, object]) -> Iterator[Entry]:
@@ -106,7 +110,8 @@ class AiderStream:
         if text.startswith(_MALFORMED):
             self._error = _UNUSABLE
         if text.strip():
-            yield Entry("note", shortened(text, _NOTED))
+            self._noted = shortened(text, _NOTED)
+            yield Entry("note", self._noted)
 
     def _said(self) -> Iterator[Entry]:
         lines = self._lines
