@@ -177,8 +177,8 @@ def _value(text: str) -> str:
 def _packed(refs: Mapping[str, str]) -> str:
     names = sorted(refs, key=os.fsencode)
     lines = [f"{refs[name]} {name}" for name in names]
-    # Of annotated tags it would have to tell the commits as well. GitPython, which aider
-    # uses, reads no file that does not claim to.
+    # Of annotated tags it would have to tell the commits as well. GitPython, which
+    # aider uses, reads no file that does not claim to.
     tags = any(name.startswith("refs/tags/") for name in names)
     traits = "sorted" if tags else "peeled sorted"
     return "\n".join([f"# pack-refs with: {traits} ", *lines]) + "\n"
