@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from gitagent.core.exchange import Api
 from gitagent.core.failure import Failure
@@ -201,6 +200,11 @@ def _split(base: str) -> SplitResult | None:
 
 def _proxy(address: str) -> str:
     """Return the proxy that the environment names for an address, "" for none."""
+    from urllib.request import (  # noqa: PLC0415 - 40 ms, for who asks a provider
+        getproxies,
+        proxy_bypass,
+    )
+
     there = urlsplit(address)
     if is_here(address) or proxy_bypass(there.netloc):
         return ""

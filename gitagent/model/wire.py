@@ -6,6 +6,7 @@ request ends when its agent has gone, however long the provider is silent.
 Source: the manual of httpcore (network backends, extensions).
 """
 
+import re
 import ssl
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,13 @@ _DRAIN_S = 0.2  # for the end of an answer that is whole, to keep its connection
 _CONNECTIONS = 1000
 _KEPT = 32
 _KEPT_S = 30.0
-_ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
+_ERRORS = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.TimeoutException,
+)
+_NUMBER = re.compile(r"\A\[Errno -?\d+\] ")  # of an error; its text says the same
 
 
 class Wire:
@@ -256,8 +263,9 @@ def _lost(sending: Sending, error: Exception, *, begun: bool) -> Lost:
         return Lost(Failure.CUT, f"The answer of the provider {name} broke off.")
     if isinstance(error, httpcore.RemoteProtocolError) and "sending" not in str(error):
         return Lost(Failure.GARBAGE, f"The provider {name} does not speak HTTP.")
-    if isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout):
-        why = str(error) or "no connection in time"
+    connecting = httpcore.ConnectError | httpcore.ConnectTimeout | httpcore.ProxyError
+    if isinstance(error, connecting):
+        why = _NUMBER.sub("", str(error)) or "no connection in time"
         return Lost(
             Failure.UNREACHABLE, f"The provider {name} cannot be reached: {why}."
         )

@@ -1,6 +1,8 @@
 """Agents ask, providers answer: who may, what passes, what it costs, what is kept."""
 
 import json
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +29,7 @@ from tests.model.house import (
     responses,
 )
 from tests.support.provider import Fault, Gate, Provider, Say
+from tests.support.waiting import wait_for
 
 APIS = {
     "messages": ("anthropic", "/v1/messages", messages),
@@ -268,6 +271,35 @@ def test_parallel_requests_never_pass_the_limit(tmp_path, api):
 
         assert {200} == set(answers)
         assert all(each.spent.usd <= 0.01 for each, _ in found.journal.records)
+
+
+def test_an_agent_that_leaves_while_its_request_waits_is_not_sent(tmp_path):
+    gate = Gate()
+    limits = Limits(usd=0.0025)
+    with served(tmp_path, [gate, Say("Hi")], task=limits) as (provider, found):
+        first = asking(found.path, messages())
+        gate.wait()
+        second = asking(found.path, messages())
+        wait_for(lambda: found.ledger._queue)
+        second.close()
+        wait_for(lambda: not found.ledger._queue)
+        gate.release.set()
+
+        assert first.recv(100).startswith(b"HTTP/1.1 200")
+        assert 1 == len(provider.requests) == found.gateway.count
+        first.close()
+
+
+def test_the_libraries_of_http_are_read_when_a_provider_is_asked():
+    names = "('httpx', 'httpcore', 'urllib.request')"
+    code = (
+        f"import gitagent.model.gateway, sys; print(*{{*{names}}} & {{*sys.modules}})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert "\n" == done.stdout
 
 
 def test_a_record_that_cannot_be_made_refuses_the_request(tmp_path):

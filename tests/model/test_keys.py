@@ -152,6 +152,18 @@ def test_a_proxy_s_password_is_told_nobody(tmp_path, monkeypatch):
             assert "unreachable" == found.journal.ends[0].failure
 
 
+def test_a_proxy_that_refuses_is_named_as_the_reason(tmp_path, monkeypatch):
+    refusing = say(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+    with raw(refusing) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        with house(tmp_path, "https://models.example.org") as found:
+            got = found.messages()
+
+            assert "407 Proxy Authentication" in got.json()["error"]["message"]
+            assert "unreachable" == found.journal.ends[0].failure
+        assert not any(SECRET in each for each in proxy.requests)
+
+
 def test_a_key_goes_nowhere_but_to_its_provider(tmp_path, monkeypatch):
     with raw(answer(WHOLE)) as proxy, raw(answer(WHOLE)) as server:
         for name in ("http_proxy", "https_proxy", "all_proxy"):
