@@ -17,6 +17,8 @@ from gitagent.model.scrub import Scrub
 from gitagent.model.upstream import Answer, Ask, Lost, Whole
 
 _STREAM = "text/event-stream"
+_SAVE_S = 2.0
+_GONE_S = 30.0
 _UNFINISHED = frozenset({State.SENT, State.LEFT})
 
 
@@ -72,21 +74,24 @@ class Recorded:
 
     def send(self, ask: Ask, stops: Sequence[until.Watched]) -> Answer | Lost:
         """Return a recorded answer, be it a failure."""
-        del stops
         with self._lock:
             entry = self._given.get(ask.number) or self._take(ask)
-            if entry is None and self._over and not self._unused:
-                self._over()
-                return Lost(Failure.INVALID, "The record ends here.")
-            if entry is None:
-                return self._miss(ask, self._why(ask))
-            self._given[ask.number] = entry  # one that is tried again gets it again
-            said = entry.exchange
-            if self._over and not self._unused and said.state in _UNFINISHED:
-                self._over()
-            elif said.state is State.SENT:
-                why = f"request {said.number} has no answer in the record"
-                return self._miss(ask, why)
+            last = not self._unused
+            if entry is not None:
+                self._given[ask.number] = entry  # one that is tried again gets it again
+        unfinished = entry is None or entry.exchange.state in _UNFINISHED
+        if self._over and last and unfinished:
+            # Programs save their conversation a moment after they have asked, and an
+            # error would become part of it.
+            until.first(stops, _SAVE_S)
+            self._over()
+            until.first(stops, _GONE_S)
+            return Lost(Failure.INVALID, "The record ends here.")
+        if entry is None:
+            return self._miss(ask, self._why(ask))
+        if entry.exchange.state is State.SENT:
+            why = f"request {entry.exchange.number} has no answer in the record"
+            return self._miss(ask, why)
         return _replayed(entry)
 
     def scrub(self) -> Scrub:
@@ -113,13 +118,16 @@ class Recorded:
 
     def _miss(self, ask: Ask, why: str) -> Lost:
         sentence = f"Request {ask.number} cannot be answered from the record: {why}."
-        if not self.problem:
-            self.problem = sentence
+        with self._lock:
+            first, self.problem = not self.problem, self.problem or sentence
+        if first:
             self._missed(sentence)
         return Lost(Failure.INVALID, sentence)
 
     def _why(self, ask: Ask) -> str:
-        for each in self._unused:
+        with self._lock:
+            unused = tuple(self._unused)
+        for each in unused:
             said = each.entry.exchange
             if said.api is ask.api and _asked(ask, said):
                 where = difference(each.entry.body, ask.body, ask.api)

@@ -8,6 +8,8 @@ from gitagent.core.exchange import Api, Exchange, State
 from gitagent.core.failure import Failure
 from gitagent.core.models import ModelRef
 from gitagent.core.settings import Provider
+from gitagent.host import until
+from gitagent.host.clock import Wake
 from gitagent.model.recorded import Entry, Recorded
 from gitagent.model.upstream import Ask, Lost
 
@@ -31,6 +33,20 @@ def entry(number, body, answer=b"{}", state=State.DONE, **fields):
 def ask(number, body, model="m", api=Api.CHAT):
     ref = ModelRef("local", model)
     return Ask("fix", 1, number, ref, PROVIDER, api, body)
+
+
+OVER = Lost(Failure.INVALID, "The record ends here.")
+
+
+def gone():
+    """Return what says that the agent has gone away."""
+    wake = Wake()
+    wake.set()
+    _WAKES.append(wake)
+    return [until.readable(wake.fileno())]
+
+
+_WAKES = []  # keeps their descriptors open
 
 
 @pytest.fixture
@@ -129,7 +145,7 @@ def test_an_agent_that_was_stopped_is_stopped_at_the_same_request(missed, state)
     recorded = Recorded(entries, missed.append, lambda: stopped.append(1))
 
     assert (b"1", []) == (got(recorded, 1, chat("a")), stopped)
-    assert isinstance(got(recorded, 2, chat("b")), Lost | bytes)
+    assert OVER == recorded.send(ask(2, chat("b")), gone())
     assert ([1], []) == (stopped, missed)
 
 
@@ -138,7 +154,7 @@ def test_an_agent_that_was_stopped_is_stopped_before_its_next_request(missed):
     recorded = Recorded([entry(1, chat("a"))], missed.append, lambda: stopped.append(1))
     got(recorded, 1, chat("a"))
 
-    assert Lost(Failure.INVALID, "The record ends here.") == got(recorded, 2, chat("b"))
+    assert OVER == recorded.send(ask(2, chat("b")), gone())
     assert ([1], []) == (stopped, missed)
 
 
