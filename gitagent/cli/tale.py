@@ -177,6 +177,14 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "divergence": attempt.divergence or None,
         "commands": list(attempt.commands),
         "log": attempt.log or None,
+        "model": attempt.model or None,
+        "program": attempt.program or None,
+        "session": attempt.session or None,
+        "resumed": attempt.resumed,
+        "answer": attempt.answer or None,
+        "usage": asdict(attempt.usage),
+        "transcript": attempt.transcript or None,
+        "instructions": [asdict(each) for each in attempt.instructions],
     }
 
 
@@ -263,6 +271,14 @@ def _task_lines(task: TaskRecord) -> Iterator[str]:
         yield ""
         yield "Attempts"
         yield from page.table([_attempt_row(each) for each in task.attempts])
+    if any(each.model for each in task.attempts):
+        yield ""
+        yield "Models"
+        yield from page.table([_model_row(e) for e in task.attempts if e.model])
+    if task.newest is not None and task.newest.answer:
+        yield ""
+        yield f"What the agent said last (a claim; attempt {task.newest.number})"
+        yield from _end(task.newest.answer)
     if task.feedback and not task.settled:
         yield ""
         yield "What the next attempt is told"
@@ -282,6 +298,19 @@ def _attempt_row(each: Attempt) -> tuple[str, ...]:
         each.started,
         each.tip[:12],
         each.reason or each.summary,
+    )
+
+
+def _model_row(each: Attempt) -> tuple[str, ...]:
+    usage = each.usage
+    read = usage.input + usage.cache_read + usage.cache_write
+    unpriced = f", {usage.unpriced} requests without a price" if usage.unpriced else ""
+    return (
+        str(each.number),
+        each.model,
+        f"{usage.requests} requests",
+        f"{read:,} tokens in, {usage.output:,} out",
+        f"${usage.usd:.4f}{unpriced}",
     )
 
 

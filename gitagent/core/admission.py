@@ -57,7 +57,11 @@ def admit(task: TaskFile, snapshot: Snapshot, busy: int) -> Ready | Wait | Never
     never = _never(task, agent, snapshot)
     if agent is None or never:
         return Never(never)
-    if stopped := snapshot.machine.full or moved(snapshot) or _quiet(agent, snapshot):
+    if (
+        stopped := snapshot.machine.full
+        or moved(snapshot)
+        or _quiet(task, agent, snapshot)
+    ):
         return Wait(stopped)
     if busy >= settings.worker.parallel:
         most = settings.worker.parallel
@@ -93,14 +97,17 @@ def _never(task: TaskFile, agent: Agent | None, snapshot: Snapshot) -> str:
     return snapshot.machine.sandbox or ""
 
 
-def _quiet(agent: Agent, snapshot: Snapshot) -> str:
+def _quiet(task: TaskFile, agent: Agent, snapshot: Snapshot) -> str:
     """Return why an agent's model may be asked nothing just now; "": it may."""
     settings = snapshot.settings
     if settings is None or not talks(agent):
         return ""
     found = route(agent, settings.model)
     first = "" if isinstance(found, str) else found.first.provider
-    return snapshot.live.spent_out or snapshot.live.providers.get(first, "")
+    record = snapshot.records.get(task.id)
+    more = record is not None and (record.extra_usd or record.extra_tokens)
+    spent_out = "" if more else snapshot.live.spent_out
+    return spent_out or snapshot.live.providers.get(first, "")
 
 
 def _unknown(name: str, snapshot: Snapshot) -> str:

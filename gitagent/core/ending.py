@@ -6,9 +6,17 @@ from gitagent.core.action import WriteTask, told
 from gitagent.core.answering import card_of, owed
 from gitagent.core.ident import submission_id
 from gitagent.core.settings import Settings
-from gitagent.core.snapshot import AttemptEnd, Moment
+from gitagent.core.snapshot import Moment
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.core.task import Attempt, Land, Outcome, TaskFile, TaskRecord, TaskState
+from gitagent.core.task import (
+    Attempt,
+    AttemptEnd,
+    Land,
+    Outcome,
+    TaskFile,
+    TaskRecord,
+    TaskState,
+)
 
 GONE = ""  # the blob of a task whose file was deleted: whatever comes back is new
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from gitagent.core.agent import Agent
 from gitagent.core.approval import Approval
 from gitagent.core.candidate import Candidate, Key
-from gitagent.core.question import AnswerFile, Asker
+from gitagent.core.question import AnswerFile
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.switch import RUNNING, Switch
-from gitagent.core.task import Attempt, Refusal, TaskFile, TaskRecord
+from gitagent.core.task import AttemptEnd, Refusal, TaskFile, TaskRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,6 @@ class Offer:
     ref: str
     tip: str
     author: str  # "Name <email>" of the tip
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptEnd:
-    """How an attempt ended, as the worker reports it to the loop."""
-
-    task: str
-    attempt: Attempt  # with ended, outcome, tip and reason filled in
-    start: str  # commit the attempt's work began from
-    changed: bool  # whether its tip is something the target does not have
-    output: str = ""  # tail of its output, for the next attempt
-    asker: Asker = Asker.AGENT  # of the attempt's questions
 
 
 @dataclass(frozen=True, slots=True)

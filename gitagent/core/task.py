@@ -7,7 +7,7 @@ is wanted. Wherever the two disagree (the file was amended or deleted), the file
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gitagent.core.question import Answer, Card, Question
+from gitagent.core.question import Answer, Asker, Card, Question
 from gitagent.core.usage import NOTHING, Usage
 
 
@@ -143,6 +143,18 @@ class Attempt:
     transcript: str = ""  # blob of what it did, a JSON object a line; "": none
     instructions: tuple[Instruction, ...] = ()  # in the order that it was given them
     questions: tuple[Question, ...] = ()  # that it ended with
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """How an attempt ended, as the worker reports it to the loop."""
+
+    task: str
+    attempt: Attempt  # with ended, outcome, tip and reason filled in
+    start: str  # commit the attempt's work began from
+    changed: bool  # whether its tip is something the target does not have
+    output: str = ""  # tail of its output, for the next attempt
+    asker: Asker = Asker.AGENT  # of the attempt's questions
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from gitagent.core import answering
 from gitagent.core.action import StartAttempt
 from gitagent.core.agent import SHELL, Agent
 from gitagent.core.budget import Need
-from gitagent.core.snapshot import AttemptEnd, Moment, Snapshot
-from gitagent.core.task import Outcome, TaskFile, TaskRecord, TaskState
+from gitagent.core.snapshot import Moment, Snapshot
+from gitagent.core.task import AttemptEnd, Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import crash, tasks
 from gitagent.daemon.live import Live, Report, Started
 from gitagent.errors import Busy

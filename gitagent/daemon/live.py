@@ -12,8 +12,7 @@ from queue import Empty, SimpleQueue
 from gitagent.core import snapshot
 from gitagent.core.candidate import Candidate, Key, carried
 from gitagent.core.receipt import Receipt
-from gitagent.core.snapshot import AttemptEnd
-from gitagent.core.task import Outcome
+from gitagent.core.task import AttemptEnd, Outcome
 from gitagent.host.clock import Wake, monotonic, stamp
 from gitagent.host.process import Cancel
 from gitagent.worker.attempt import Stop

@@ -28,8 +28,9 @@ from gitagent.core.action import (
 from gitagent.core.archive import decide_archive
 from gitagent.core.decide import decide
 from gitagent.core.settings import SandboxMode, Settings
-from gitagent.core.snapshot import AttemptEnd, Machine, Moment, Snapshot
 from gitagent.core.snapshot import Live as Facts
+from gitagent.core.snapshot import Machine, Moment, Snapshot
+from gitagent.core.task import AttemptEnd
 from gitagent.daemon import crash
 from gitagent.daemon.enact import Enactor
 from gitagent.daemon.live import Live, Prepared, PushEnd, RunEnd, Started

@@ -20,10 +20,9 @@ from gitagent.core.approval import Approval
 from gitagent.core.exchange import Exchange
 from gitagent.core.inbox import Inbox
 from gitagent.core.receipt import Receipt
-from gitagent.core.snapshot import AttemptEnd
 from gitagent.core.submission import Submission
 from gitagent.core.switch import Switch
-from gitagent.core.task import TaskRecord
+from gitagent.core.task import AttemptEnd, TaskRecord
 from gitagent.errors import UserError
 from gitagent.files import clean
 

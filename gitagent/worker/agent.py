@@ -106,6 +106,7 @@ def _run(
         "model": str(talk.means.route.first) if talk else "",
         "resumed": bool(talk and talk.means.session),
         "program": launch.program,
+        "hooks": launch.hooks,
         "instructions": [asdict(each) for each in told.known.instructions],
     }
     folder.write_state(AGENT, state)

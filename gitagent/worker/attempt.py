@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from gitagent.core.snapshot import AttemptEnd
-from gitagent.core.task import Instruction, Outcome
+from gitagent.core.task import AttemptEnd, Instruction, Outcome
 from gitagent.core.usage import NOTHING
 from gitagent.errors import Busy, GitagentError, LostRace
 from gitagent.git.repository import Repository
@@ -32,6 +31,7 @@ from gitagent.worker import (
     ended,
     exchanges,
     harvest,
+    hooklog,
     leftovers,
     questions,
     returns,
@@ -200,6 +200,7 @@ def _gather(
     covered = agent.load_covered(folder)
     left = leftovers.commit(order, folder, covered, log)
     taken = harvest.harvest(order, folder, left)
+    _tell_hooks(folder, log)
     ending = _answered(_with_questions(folder, log, _with_return(folder, log, ending)))
     problem = taken.problem or left.problem
     outcome = ending.outcome
@@ -238,6 +239,17 @@ def _with_return(folder: Folder, log: Log, ending: Ending) -> Ending:
     if said.status == "nothing" and ending.outcome is Outcome.OK:
         return replace(ending, outcome=Outcome.NOTHING)
     return ending
+
+
+def _tell_hooks(folder: Folder, log: Log) -> None:
+    """Say what the agent's hooks came to, where they were installed."""
+    if not (folder.load_state(agent.AGENT) or {}).get("hooks"):
+        return
+    try:
+        data = folder.load_out(hooklog.NAME, hooklog.LIMIT)
+    except ValueError:
+        data = None
+    log.say(hooklog.summary(data, installed=True))
 
 
 def _with_questions(folder: Folder, log: Log, ending: Ending) -> Ending:

@@ -2,7 +2,7 @@
 
 import json
 
-from gitagent.core.snapshot import AttemptEnd
+from gitagent.core.task import AttemptEnd
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.worker.folder import Folder

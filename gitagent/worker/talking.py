@@ -138,11 +138,11 @@ def opened(
 
 
 def budgets(order: Order) -> tuple[Limits, Limits]:
-    """Return what a task and a day may spend."""
+    """Return what a task and a day may spend; people's additions are for both."""
     budget = order.settings.budget
     table = dict(order.task.budget) or budget.task
-    extra = order.extra
-    return limits(table, extra.usd, extra.tokens), limits(budget.day)
+    usd, tokens = order.extra.usd, order.extra.tokens
+    return limits(table, usd, tokens), limits(budget.day, usd, tokens)
 
 
 def _means(order: Order, folder: Folder, found: Route, port: int, token: str) -> Means:

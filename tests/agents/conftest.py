@@ -1,5 +1,6 @@
 """A repository with a bug, a scripted provider, and agents that people already use."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -123,13 +124,21 @@ class Place:
             found.append("an object")
         folders = (self.repo.common_dir / "gitagent", cache_root(self.repo.common_dir))
         for folder in folders:
-            for path in folder.rglob("*"):
-                plain = path.is_file() and not path.is_symlink()
-                if plain and key in path.read_bytes():
-                    found.append(str(path))
+            for path in _below(folder):
+                # The daemon deletes what it needs no more.
+                with contextlib.suppress(FileNotFoundError):
+                    plain = path.is_file() and not path.is_symlink()
+                    if plain and key in path.read_bytes():
+                        found.append(str(path))
         if self.daemon and key.decode() in self.daemon.log:
             found.append("the daemon's log")
         return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, though some go meanwhile."""
+    for top, _, names in os.walk(folder):
+        yield from (Path(top, name) for name in names)
 
 
 def _binary(program: str) -> str:

@@ -152,7 +152,7 @@ def test_a_budget_that_is_spent_asks_and_goes_on_when_there_is_more(place):
     found = daemon.wait_task("dear", "question", timeout=120)
 
     assert "budget" == found["card"]["asker"]
-    assert "$" in found["card"]["questions"][0]["text"]
+    assert "usd" in found["card"]["questions"][0]["text"]
 
     place.answer("dear", "1=20")
     place.landed("dear")

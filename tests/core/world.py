@@ -14,18 +14,17 @@ from gitagent.core.decide import decide
 from gitagent.core.question import AnswerFile, Asker, Misfit, Question, parse
 from gitagent.core.receipt import Receipt, Result, check_key
 from gitagent.core.settings import Check, Lander, LanderMode, Settings, Worker
-from gitagent.core.snapshot import (
-    AttemptEnd,
-    Live,
-    Machine,
-    Moment,
-    Offer,
-    Snapshot,
-    Target,
-)
+from gitagent.core.snapshot import Live, Machine, Moment, Offer, Snapshot, Target
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.switch import RUNNING, Position, Switch
-from gitagent.core.task import SETTLED, TRANSITIONS, Outcome, TaskFile, TaskRecord
+from gitagent.core.task import (
+    SETTLED,
+    TRANSITIONS,
+    AttemptEnd,
+    Outcome,
+    TaskFile,
+    TaskRecord,
+)
 
 CHECKS = (
     Check(name="lint", run="make lint", group=1),

@@ -4,7 +4,9 @@ The agents here are small programs of the backend ``command``, so that each can 
 no honest one would. `tests/agents` has those that people use.
 """
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -128,12 +130,20 @@ class World:
         )
         found = ["an object"] if key in listed.stdout else []
         for top in (self.repo.common_dir, cache_root(self.repo.common_dir)):
-            for path in top.rglob("*"):
-                plain = path.is_file() and not path.is_symlink()
-                if plain and key in path.read_bytes():
-                    found.append(str(path))
+            for path in _below(top):
+                # The daemon deletes what it needs no more.
+                with contextlib.suppress(FileNotFoundError):
+                    plain = path.is_file() and not path.is_symlink()
+                    if plain and key in path.read_bytes():
+                        found.append(str(path))
         found += ["a daemon's log" for each in self.daemons if key.decode() in each.log]
         return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, though some go meanwhile."""
+    for top, _, names in os.walk(folder):
+        yield from (Path(top, name) for name in names)
 
 
 @pytest.fixture

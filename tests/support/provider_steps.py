@@ -85,7 +85,7 @@ def Ask(*questions: str | tuple[str, Sequence[str]]) -> Mcp:  # noqa: N802
     return Mcp("ask", {"questions": asked})
 
 
-def Finish(status: str = "ok", **more: object) -> Mcp:  # noqa: N802
+def Finish(status: str = "done", **more: object) -> Mcp:  # noqa: N802
     """Say that the work is done, with ``summary`` and the like."""
     return Mcp("finish", {"status": status, **more})
 

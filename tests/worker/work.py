@@ -18,8 +18,7 @@ from typing import Any
 
 from gitagent.core.agent import SHELL, Agent
 from gitagent.core.settings import Sandbox, SandboxMode, Settings, Worker
-from gitagent.core.snapshot import AttemptEnd
-from gitagent.core.task import Attempt, TaskFile
+from gitagent.core.task import Attempt, AttemptEnd, TaskFile
 from gitagent.git.repository import Repository, discover
 from gitagent.host import confinement, kin
 from gitagent.host.boot import boot_id

@@ -42,6 +42,7 @@ _BACKENDS: Mapping[str, Backend] = {
 _SAVED: Mapping[str, Callable[[Folder, str], bool]] = {
     "claude": claude.saved,
     "codex": codex.saved,
+    "opencode": opencode.saved,
 }
 
 

@@ -104,6 +104,7 @@ def prepare(
         env=env,
         stream=ClaudeStream(),
         program=number,
+        hooks=bool(means.hook),
     )
 
 

@@ -37,7 +37,7 @@ _OFF = (
 
 def prepare(
     order: Order,
-    folder: Folder,
+    folder: Folder,  # noqa: ARG001
     prompt: str,
     means: Means | None,
 ) -> Launch | Refused:

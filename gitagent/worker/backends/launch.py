@@ -47,6 +47,7 @@ class Launch:
     home: tuple[tuple[str, bytes], ...] = ()  # path below HOME and content
     stream: Stream | None = None  # reads standard output; None: it is for people
     program: str = ""  # its version
+    hooks: bool = False  # whether it runs ours
 
 
 @dataclass(frozen=True, slots=True)
