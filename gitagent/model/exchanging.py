@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from gitagent.core.budget import Short
 from gitagent.core.exchange import Api, Exchange, State
-from gitagent.core.failure import RULES, Failure
-from gitagent.core.models import ModelRef, price
+from gitagent.core.failure import Failure
+from gitagent.core.models import ANTHROPIC, ModelRef, price
 from gitagent.core.usage import NOTHING, Usage, priced
 from gitagent.host import clock
 from gitagent.model import form, request
@@ -41,8 +41,13 @@ _PASS = frozenset(
         "user-agent",
     }
 )
-# Statuses that programs send a request again for, whatever the body says.
-_TRIED_AGAIN = frozenset({408, 409, 429, *range(500, 600)})
+# A failure is final: what could be tried again was. Not every program heeds
+# `x-should-retry`; these are the statuses that none of them sends a request again for.
+# Codex does so for all but 400.
+_FINAL = {
+    "anthropic": frozenset({400, 401, 403, 404, 413, 422}),
+    "openai": frozenset({400}),
+}
 _PASS_BACK = ("request-id", "x-request-id")
 _QUERY = re.compile(r"beta=true")
 
@@ -84,7 +89,7 @@ class Exchanging:
         if asked.model not in (first.model, str(first)):
             gateway.refuse(
                 self._to,
-                404,
+                404 if access.route.api == ANTHROPIC else 400,
                 f"The model {asked.model[:120]} may not be asked for; "
                 f"this agent has {first.model}.",
                 "model_not_found",
@@ -208,7 +213,7 @@ class Exchanging:
             result = _Result(State.LEFT, b"", "", None, usage, None)
             status, body = 499, b""
         else:
-            status, body = self._error(found, held=reached.held)
+            status, body = self._error(found)
             body = scrub.whole(body)
             headers.append(("x-should-retry", "false"))
             hung = found.failure in (Failure.HUNG, Failure.CUT)
@@ -316,20 +321,13 @@ class Exchanging:
             cache_write=counts.cache_write,
         )
 
-    def _error(self, lost: Lost, *, held: bool) -> tuple[int, bytes]:
-        """Return status and body of an error, the provider's own if it has one."""
+    def _error(self, lost: Lost) -> tuple[int, bytes]:
+        """Return status and body of an error, the provider's own if it is final."""
         kind = self._access.route.api
-        if held:
-            # A program that tries again would only be told the same.
-            return 400, form.error(kind, 400, lost.reason, str(lost.failure))
-        if not RULES[lost.failure].retry and lost.status in _TRIED_AGAIN:
-            return 400, form.error(kind, 400, lost.reason, str(lost.failure))
-        if lost.status is None or lost.status < 400:
-            return 502, form.error(kind, 502, lost.reason, str(lost.failure))
-        if form.is_error(kind, lost.body):
+        if lost.status in _FINAL[kind] and form.is_error(kind, lost.body):
             return lost.status, lost.body
-        body = form.error(kind, lost.status, lost.reason, str(lost.failure))
-        return lost.status, body
+        status = lost.status if lost.status in _FINAL[kind] else 400
+        return status, form.error(kind, status, lost.reason, str(lost.failure))
 
 
 def _back(headers: Mapping[str, str], scrub: Scrub) -> list[tuple[str, str]]:

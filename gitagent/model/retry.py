@@ -23,7 +23,6 @@ class Reached:
     ref: ModelRef  # who was asked last
     tries: int  # requests made of providers
     fallback: str  # who before it could not be had, and why; "": the first answered
-    held: bool = False  # the provider is left alone: a further request will not help
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Retrying:
             if left > failures.PATIENCE_S:
                 reason = self.breaker.holds().get(ref.provider, "It is left alone.")
                 lost = Lost(Failure.RATE_LIMITED, reason)
-                return Reached(lost, ref, tries, "", held=True)
+                return Reached(lost, ref, tries, "")
             if left and self._stopped(left):
                 return Reached(None, ref, tries, "")
             if self._stopped(0):
@@ -70,21 +69,18 @@ class Retrying:
             if isinstance(found, Opened):
                 return Reached(found, ref, tries, "")
             pause = failures.pause(RULES[found.failure], tries, found.told)
-            held = self._hold(ref, found, last=pause is None)
+            self._hold(ref, found, last=pause is None)
             if pause is None:
-                return Reached(found, ref, tries, "", held)
+                return Reached(found, ref, tries, "")
             self.told(f"{found.reason} It is tried again in {pause:g} s.")
             if self._stopped(pause):
                 return Reached(None, ref, tries, "")
 
-    def _hold(self, ref: ModelRef, found: Lost, *, last: bool) -> bool:
-        """Leave the provider alone if it has to be; return whether it is for long."""
-        if not RULES[found.failure].holds:
-            return False
+    def _hold(self, ref: ModelRef, found: Lost, *, last: bool) -> None:
+        """Leave the provider alone if that is what its failure asks for."""
         seconds = found.told or (failures.LONGEST_S if last else 0)
-        if seconds:
+        if RULES[found.failure].holds and seconds:
             self.breaker.hold(ref.provider, seconds, found.reason)
-        return seconds > failures.PATIENCE_S
 
     def _stopped(self, seconds: float) -> bool:
         return until.first(self.stops, seconds) >= 0

@@ -70,7 +70,7 @@ def test_an_answer_that_is_none_is_garbage(tmp_path, act, stream):
         got = found.messages(stream=stream)
 
         (ended,) = found.journal.ends
-        assert (502, "error") == (got.status_code, got.json()["type"])
+        assert (400, "error") == (got.status_code, got.json()["type"])
         assert (State.FAILED, "garbage", 3) == (
             ended.state,
             ended.failure,
@@ -81,9 +81,9 @@ def test_an_answer_that_is_none_is_garbage(tmp_path, act, stream):
 
 def test_a_stream_where_none_was_asked_and_the_reverse_are_garbage(tmp_path):
     with raw(streamed(START, STOP)) as server, house(tmp_path, server.url) as found:
-        assert 502 == found.messages().status_code
+        assert 400 == found.messages().status_code
     with raw(answer(MESSAGE)) as server, house(tmp_path, server.url) as found:
-        assert 502 == found.messages(stream=True).status_code
+        assert 400 == found.messages(stream=True).status_code
         assert ["garbage"] == [each.failure for each in found.journal.ends]
 
 
@@ -178,7 +178,7 @@ def test_a_provider_that_falls_silent_before_its_answer_is_hung(tmp_path, parts)
         got = found.messages(stream=True)
 
         (ended,) = found.journal.ends
-        assert 502 == got.status_code
+        assert 400 == got.status_code
         assert (State.FAILED, "hung", 1) == (ended.state, ended.failure, ended.tries)
         assert "said nothing for 1 seconds" in ended.reason
         assert ended.usage.input > 0
@@ -232,7 +232,7 @@ def test_nobody_there_is_unreachable(tmp_path):
     with house(tmp_path, f"http://127.0.0.1:{port}") as found:
         got = found.messages()
 
-        assert 502 == got.status_code
+        assert 400 == got.status_code
         assert "cannot be reached" in got.json()["error"]["message"]
         assert ("unreachable", 3) == (
             found.journal.ends[0].failure,
@@ -248,19 +248,43 @@ def test_a_redirect_is_not_followed(tmp_path):
     ):
         got = found.messages()
 
-        assert 502 == got.status_code
+        assert 400 == got.status_code
         assert "invalid" == found.journal.ends[0].failure
         assert [] == other.requests
 
 
-@pytest.mark.parametrize("status", ["400 Bad", "429 Slow", "500 No", "403 No"])
-def test_an_error_that_is_not_of_the_api_is_put_into_its_form(tmp_path, status):
-    act = answer(b"<html>a proxy says no</html>", status)
+@pytest.mark.parametrize(
+    ("kind", "came", "passed"),
+    [
+        ("anthropic", "400 Bad", 400),
+        ("anthropic", "403 No", 403),
+        ("anthropic", "429 Slow", 400),
+        ("anthropic", "500 No", 400),
+        ("openai", "403 No", 400),
+        ("openai", "503 No", 400),
+    ],
+)
+def test_an_error_gets_the_form_of_the_api_and_a_status_that_is_final(
+    tmp_path, kind, came, passed
+):
+    act = answer(b"<html>a proxy says no</html>", came)
+    with raw(act) as server, house(tmp_path, server.url, kind=kind) as found:
+        got = found.messages() if kind == "anthropic" else found.chat()
+
+        assert passed == got.status_code
+        assert came[:3] in got.json()["error"]["message"]
+        assert int(came[:3]) == found.journal.ends[0].status
+
+
+def test_a_final_error_of_the_api_passes_as_it_is(tmp_path):
+    inner = {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}
+    body = json.dumps({"type": "error", "error": inner}).encode()
+    act = answer(body, "400 Bad", b"request-id: r1")
     with raw(act) as server, house(tmp_path, server.url) as found:
         got = found.messages()
 
-        assert int(status[:3]) == got.status_code
-        assert "error" == got.json()["type"]
+        assert (400, body) == (got.status_code, got.content)
+        assert "overflow" == found.journal.ends[0].failure
 
 
 def test_an_empty_account_is_no_reason_to_try_again_for_anybody(tmp_path):

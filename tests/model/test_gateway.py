@@ -475,7 +475,7 @@ def test_a_missing_key_fails_without_a_request(tmp_path):
         answer = found.messages()
 
         (ended,) = found.journal.ends
-        assert 502 == answer.status_code
+        assert 400 == answer.status_code
         assert "auth" == ended.failure
         assert "environment variable PLANTED" in answer.json()["error"]["message"]
         assert () == provider.requests

@@ -147,7 +147,7 @@ def test_a_proxy_s_password_is_told_nobody(tmp_path, monkeypatch):
         with house(tmp_path, provider) as found:
             got = found.messages()
 
-            assert 502 == got.status_code
+            assert 400 == got.status_code
             assert "hunter2" not in got.text + "".join(found.lines)
             assert "unreachable" == found.journal.ends[0].failure
 
@@ -173,7 +173,7 @@ def test_a_key_goes_nowhere_but_to_its_provider(tmp_path, monkeypatch):
         with house(tmp_path, "http://models.example.org") as found:
             got = found.messages()
 
-            assert 502 == got.status_code
+            assert 400 == got.status_code
             assert "unencrypted" in got.json()["error"]["message"]
         assert [] == proxy.requests
 
