@@ -1,4 +1,8 @@
-"""Keeping keys out of what passes: every text that leaves is looked through."""
+"""Keeping keys out of what passes: every text that leaves is looked through.
+
+A stream is looked through event by event, each of them whole: so it does not matter
+where the pieces end that it comes in.
+"""
 
 from collections.abc import Iterable
 
@@ -6,13 +10,12 @@ HIDDEN = b"[key]"
 
 
 class Scrub:
-    """Replaces secrets; one that comes in pieces is found as well."""
+    """Replaces secrets."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         # The longest first: one key can be the beginning of another.
         found = {each.encode() for each in secrets if each}
         self._secrets = sorted(found, key=len, reverse=True)
-        self._held = b""
 
     def whole(self, data: bytes) -> bytes:
         """Return bytes that are complete in themselves without any secret."""
@@ -23,26 +26,3 @@ class Scrub:
     def text(self, text: str) -> str:
         """Return a text without any secret."""
         return self.whole(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-
-    def feed(self, data: bytes) -> bytes:
-        """Return what may pass of a stream; its end may be held back.
-
-        What could be the beginning of a secret waits for what follows.
-        """
-        clean = self.whole(self._held + data)
-        keep = max((_overlap(clean, each) for each in self._secrets), default=0)
-        self._held = clean[len(clean) - keep :]
-        return clean[: len(clean) - keep]
-
-    def end(self) -> bytes:
-        """Return what was held back, at the end of a stream."""
-        held, self._held = self._held, b""
-        return held
-
-
-def _overlap(data: bytes, secret: bytes) -> int:
-    """Return how many bytes at the end of the data begin the secret."""
-    for size in range(min(len(data), len(secret) - 1), 0, -1):
-        if data.endswith(secret[:size]):
-            return size
-    return 0
