@@ -279,7 +279,6 @@ def test_the_real_program_goes_on_after_it_was_killed(run):
     ("step", "words"),
     [
         (Fault("funds", times=9), "balance"),
-        (Fault("overflow"), "context window"),
         (Fault("cut", times=9), "stream"),
         (Fault("unreachable", times=9), "request"),
     ],
