@@ -30,6 +30,8 @@ def exchanges(objects: Objects, tip: str, attempt: int | None = None) -> list[Ex
     found: dict[tuple[int, int], Exchange] = {}
     for commit in records.history(objects, tip):
         each = read(objects, commit.oid)
+        if attempt is not None and each.attempt < attempt:
+            break  # attempts come one after the other
         found.setdefault((each.attempt, each.number), each)
     return [found[key] for key in sorted(found) if attempt is None or key[0] == attempt]
 
