@@ -18,6 +18,7 @@ from gitagent.core.manifest import (
     text_of,
 )
 
+_NAME = 80  # characters; names are the model's, and can be anything
 OURS = "gitagent's MCP server"
 
 _THEIRS = "the agent's program"
@@ -78,9 +79,9 @@ def _producer(
     if span.kind == TOOLS:
         return _offered(span.value, theirs)
     if span.kind == RESULT:
-        name = tools.get(span.call)
+        name = tools.get(span.call, "")[:_NAME]
         tool = f"tool {name}" if name else "a tool"
-        return f"{tool}, call {span.call}" if span.call else tool
+        return f"{tool}, call {span.call[:_NAME]}" if span.call else tool
     if span.role == "assistant" or span.kind in {CALL, THINKING}:
         known = said.get(span.call) or said.get(text_of(span.value) or "")
         return f"the model, {known}" if known else "the model"

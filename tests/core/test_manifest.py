@@ -217,6 +217,15 @@ def test_what_we_gave_is_told_from_what_the_program_put_around_it(ascii_only):
     ]
 
 
+def test_names_that_a_model_made_up_stay_short():
+    call = {"type": "tool_use", "id": "c" * 999, "name": "n" * 999}
+    result = {"type": "tool_result", "tool_use_id": "c" * 999}
+    said = [{"role": "assistant", "content": [call]}]
+    found = pieces({"messages": [*said, {"role": "user", "content": [result]}]})
+
+    assert f"tool {'n' * 80}, call {'c' * 80}" == found[-1][2]
+
+
 @given(st.lists(st.integers(0, 1000), max_size=8), st.integers(0, 10**6))
 def test_the_shares_of_the_tokens_add_up(sizes, total):
     found = shares(sizes, total)

@@ -51,6 +51,16 @@ def test_what_was_sent_and_answered_is_read_back_to_the_byte(repo, journal):
     ] == subjects(repo)
 
 
+def test_a_repository_of_another_object_format_is_no_matter(tmp_path):
+    repo = Repo.make(tmp_path / "other", {"a": "b"}, object_format="sha256")
+    other = Journal(discover(repo.path), "fix")
+    ended = other.ended(done(other.sent(exchange(), request("one"))), b"x")
+
+    with discover(repo.path).objects() as objects:
+        assert request("one") == body(objects, ended)
+        assert b"x" == answer(objects, ended)
+
+
 def test_plain_git_puts_a_request_together_again(repo, journal):
     sent = request("one", "two")
     journal.sent(exchange(), sent)
