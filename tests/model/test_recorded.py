@@ -38,15 +38,13 @@ def ask(number, body, model="m", api=Api.CHAT):
 OVER = Lost(Failure.INVALID, "The record ends here.")
 
 
+@pytest.fixture
 def gone():
-    """Return what says that the agent has gone away."""
+    """Make what says that the agent has gone away."""
     wake = Wake()
     wake.set()
-    _WAKES.append(wake)
-    return [until.readable(wake.fileno())]
-
-
-_WAKES = []  # keeps their descriptors open
+    yield [until.readable(wake.fileno())]
+    del wake
 
 
 @pytest.fixture
@@ -139,22 +137,22 @@ def test_what_the_agent_did_not_wait_for_ends_there(missed):
 
 
 @pytest.mark.parametrize("state", [State.SENT, State.LEFT])
-def test_an_agent_that_was_stopped_is_stopped_at_the_same_request(missed, state):
+def test_an_agent_that_was_stopped_is_stopped_at_the_same_request(missed, gone, state):
     stopped = []
     entries = [entry(1, chat("a"), b"1"), entry(2, chat("b"), b"", state)]
     recorded = Recorded(entries, missed.append, lambda: stopped.append(1))
 
     assert (b"1", []) == (got(recorded, 1, chat("a")), stopped)
-    assert OVER == recorded.send(ask(2, chat("b")), gone())
+    assert OVER == recorded.send(ask(2, chat("b")), gone)
     assert ([1], []) == (stopped, missed)
 
 
-def test_an_agent_that_was_stopped_is_stopped_before_its_next_request(missed):
+def test_an_agent_that_was_stopped_is_stopped_before_its_next_request(missed, gone):
     stopped = []
     recorded = Recorded([entry(1, chat("a"))], missed.append, lambda: stopped.append(1))
     got(recorded, 1, chat("a"))
 
-    assert OVER == recorded.send(ask(2, chat("b")), gone())
+    assert OVER == recorded.send(ask(2, chat("b")), gone)
     assert ([1], []) == (stopped, missed)
 
 
