@@ -81,7 +81,9 @@ class Exchanging:
     def run(self) -> None:
         """Answer the request."""
         gateway, access = self._gateway, self._access
-        asked = request.read(self._api, self._got.body)
+        asked = request.read(
+            self._api, self._got.body, server_tools=access.server_tools
+        )
         if isinstance(asked, str):
             gateway.refuse(self._to, 400, asked)
             return

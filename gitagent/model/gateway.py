@@ -62,6 +62,7 @@ class Access:
     limits_day: Limits
     token: str
 
+    server_tools: bool = False  # what a provider does itself, past the sandbox
 
 @dataclass(frozen=True, slots=True)
 class Bounds:

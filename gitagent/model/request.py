@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from gitagent.core.exchange import Api
+from gitagent.model import beyond
 
 MOST_OUT = 32_000  # tokens that a request may answer with when it sets no limit
 _LARGEST = 10**9  # tokens; more is no number that means something
+_VALUES = 2_000_000  # JSON values that a body may have; each takes 100 bytes once read
 
 # Tokens are at least so many bytes of JSON on average. Code and English have 3.5 to 4,
 # and what a provider adds for tools has to fit in as well.
@@ -30,9 +32,10 @@ _PATHS = {
 _LIMITS = {
     Api.MESSAGES: ("max_tokens",),
     Api.COUNT: (),
-    Api.CHAT: ("max_completion_tokens", "max_tokens"),
+    Api.CHAT: ("max_completion_tokens", "max_tokens", "n_predict"),
     Api.RESPONSES: ("max_output_tokens",),
 }
+_TIMES = ("n", "best_of")  # answers to one request, of a chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,13 @@ def speaks(api: Api) -> str:
     return "anthropic" if api in (Api.MESSAGES, Api.COUNT) else "openai"
 
 
-def read(api: Api, body: bytes) -> Asked | str:
-    """Return what a request asks for, or a sentence that says why it cannot be read."""
+def read(api: Api, body: bytes, *, server_tools: bool = False) -> Asked | str:
+    """Return what a request asks for, or a sentence that says why it is refused.
+
+    ``server_tools`` is as in `beyond.refused`.
+    """
+    if sum(map(body.count, (b",", b"[", b"{"))) > _VALUES:
+        return f"The request has more than {_VALUES} values."
     try:
         value = _parse(body)
     except (ValueError, RecursionError) as error:
@@ -75,13 +83,18 @@ def read(api: Api, body: bytes) -> Asked | str:
         return "The request names no model."
     if value.get("background"):
         return "Answers in the background are not passed on: nobody meters them."
+    if not isinstance(value.get("stream"), bool | None):
+        return "stream of the request is neither true nor false."
+    why = beyond.refused(api, value, server_tools=server_tools)
+    if why:
+        return why
     most = _most_out(api, value)
     if isinstance(most, str):
         return most
     options = value.get("stream_options")
     usage = isinstance(options, dict) and options.get("include_usage") is True
     stream = api is not Api.COUNT and value.get("stream") is True
-    estimate = 0 if api is Api.COUNT else _most_in(value, len(body))
+    estimate = 0 if api is Api.COUNT else _most_in(api, value, len(body))
     return Asked(api, model, stream, estimate, most, usage or not stream)
 
 
@@ -106,8 +119,11 @@ def prepared(asked: Asked, body: bytes, model: str) -> bytes:
 
 
 def _parse(body: bytes) -> Any:  # noqa: ANN401 - a JSON value
-    # Two readers of a doubled key can take one value each, such as of two models.
-    return json.loads(body, object_pairs_hook=_object, parse_constant=_no_number)
+    # Two readers of a doubled key can take one value each, such as of two models; so
+    # can those of a body in another encoding.
+    return json.loads(
+        body.decode(), object_pairs_hook=_object, parse_constant=_no_number
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,35 +146,29 @@ def _short(error: Exception) -> str:
 
 def _most_out(api: Api, value: dict[str, Any]) -> int | str:
     given: list[int] = []
-    for name in (*_LIMITS[api], *(("n",) if api is Api.CHAT else ())):
+    times = 1
+    for name in (*_LIMITS[api], *(_TIMES if api is Api.CHAT else ())):
         number = value.get(name)
         if number is None:
             continue
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             return f"{name} of the request is no whole number from 1."
-        if name != "n":
+        if name in _TIMES:
+            times = max(times, min(number, _LARGEST))
+        else:
             given.append(min(number, _LARGEST))
     if api is Api.COUNT:
         return 0
-    times = min(value.get("n") or 1, _LARGEST) if api is Api.CHAT else 1
     return max(given, default=MOST_OUT) * times
 
 
-def _most_in(value: dict[str, Any], size: int) -> int:
-    images = 0
-    held = 0
-    waiting: list[Any] = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, list):
-            waiting += each
-        elif isinstance(each, dict):
-            data = _picture(each)
-            if len(data) >= _IMAGE_FROM:
-                images += 1
-                held += len(data)
-            waiting += each.values()
-    return int(max(0, size - held) / _BYTES) + images * _IMAGE + 1
+def _most_in(api: Api, value: dict[str, Any], size: int) -> int:
+    found = [
+        len(data) for each in beyond.pieces(api, value) if (data := _picture(each))
+    ]
+    pictures = [each for each in found if each >= _IMAGE_FROM]
+    rest = max(0, size - sum(pictures))
+    return int(rest / _BYTES) + len(pictures) * _IMAGE + 1
 
 
 def _picture(value: dict[str, Any]) -> str:

@@ -118,6 +118,7 @@ def opened(
             journal=models.journal(
                 order.task.id,
                 order.agent.backend,
+        server_tools="network" in order.agent.may,
                 [(each.producer, each.text) for each in parts],
             ),
             told=log.say,

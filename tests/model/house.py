@@ -148,6 +148,7 @@ def house(
     ledger: Ledger | None = None,
     breaker: Breaker | None = None,
     bounds: Bounds | None = None,
+    server_tools: bool = False,
 ) -> Iterator[House]:
     """Serve one provider at ``url``, and others by name for ``fallback``."""
     prices = {} if price is None else {MODEL: dict(price)}
@@ -165,6 +166,7 @@ def house(
         limits_task=task or Limits(),
         limits_day=day or Limits(),
         token=TOKEN,
+        server_tools=server_tools,
     )
     lines: list[str] = []
     shorts: list[Short] = []

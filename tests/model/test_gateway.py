@@ -134,6 +134,23 @@ def test_counting_tokens_reserves_and_costs_nothing(tmp_path):
         assert (NOTHING, NOTHING) == (ended.usage, ended.reserved)
 
 
+@pytest.mark.parametrize("api", APIS)
+def test_what_a_provider_does_itself_is_asked_only_by_who_may(tmp_path, api):
+    kind = {"messages": "web_search_20250305"}.get(api, "web_search")
+    more = {"tools": [{"type": kind, "name": "web_search"}]}
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with served(tmp_path / "a", [Say("Hi")], api) as (provider, found):
+        refused = post(found, api, **more)
+        asked = provider.requests
+    with served(tmp_path / "b", [Say("Hi")], api, server_tools=True) as (_, found):
+        passed = post(found, api, **more)
+
+    assert (400, ()) == (refused.status_code, asked)
+    assert "past the sandbox" in refused.text
+    assert 200 == passed.status_code
+
+
 @pytest.mark.parametrize("token", ["", " wrong", " é", TOKEN])
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
 def test_without_the_token_nothing_is_served(tmp_path, token, method):

@@ -42,6 +42,8 @@ def test_a_path_says_which_api_is_meant(target, expected):
         (Api.CHAT, {"max_tokens": 7, "max_completion_tokens": 9}, 9),
         (Api.CHAT, {"max_tokens": 7, "n": 3}, 21),
         (Api.CHAT, {"n": None}, MOST_OUT),
+        (Api.CHAT, {"max_tokens": 7, "n": 2, "best_of": 5}, 35),
+        (Api.CHAT, {"max_tokens": 7, "n_predict": 50}, 50),
         (Api.RESPONSES, {"max_output_tokens": 5}, 5),
         (Api.RESPONSES, {"max_tokens": 5}, MOST_OUT),
     ],
@@ -65,7 +67,16 @@ def test_the_limit_of_an_answer_is_where_its_api_has_it(api, fields, expected):
         (b'{"model":"a","max_tokens":true}', "no whole number from 1"),
         (b'{"model":"a","max_tokens":"9"}', "no whole number from 1"),
         (b'{"model":"a","background":true}', "in the background"),
+        (b'{"model":"a","stream":"true"}', "neither true nor false"),
+        (b'{"model":"a","stream":1}', "neither true nor false"),
+        (b'{"model":"a","Model":"b"}', "lower case"),
+        (b'\xef\xbb\xbf{"model":"a"}', "no JSON"),
+        ('{"model":"a"}'.encode("utf-16"), "no JSON"),
+        ('{"model":"a"}'.encode("utf-16-le"), "no JSON"),
+        (b'{"model":"\xed\xa0\x80"}', "no JSON"),
+        (b'{"model":"a"} {"model":"b"}', "no JSON"),
         (b'{"model":"a","x":' + b"[" * 100_000, "no JSON"),
+        (b'{"model":"a","x":[' + b"[]," * 1_500_000 + b"1]}", "2000000 values"),
     ],
 )
 def test_what_cannot_be_metered_is_refused_with_the_reason(body, why):
@@ -87,6 +98,15 @@ def test_the_input_is_estimated_high_and_a_picture_by_its_kind():
 
     assert text.most_in > 1250
     assert 3000 < picture.most_in < 4000
+
+
+def test_only_what_is_shown_as_a_picture_counts_as_one():
+    data = {"media_type": "image/png", "data": "A" * 1_000_000}
+    call = {"type": "tool_use", "name": "f", "input": data}
+    schema = {"name": "f", "input_schema": {"properties": data}}
+
+    for more in ({"messages": [{"content": [call]}]}, {"tools": [schema]}):
+        assert asked(**more).most_in > 250_000
 
 
 def test_a_request_passes_byte_for_byte():
