@@ -234,6 +234,7 @@ def _start(
                 number=number,
                 blob=task.blob,
                 base=snapshot.ahead.get(task.id, commit),
+                target=commit,
                 started=now.stamp,
                 boot=snapshot.machine.boot,
             )

@@ -122,6 +122,7 @@ class Attempt:
     blob: str  # the task blob that it read
     base: str  # commit its worktree started from
     started: str  # UTC, ISO 8601 with Z
+    target: str = ""  # commit of the target then; "": an older release made it
     boot: str = ""  # boot id of the machine that ran it
     pid: int = 0  # outermost process; 0 until it is known
     ticks: int = 0  # start time of that process in clock ticks since boot

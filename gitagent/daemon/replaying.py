@@ -105,6 +105,8 @@ def _step(source: _Source, attempt: Attempt) -> Step:
 
 def _target(source: _Source, attempt: Attempt, begun: TaskRecord) -> str:
     """Return the target's commit when an attempt began."""
+    if attempt.target:
+        return attempt.target
     if begun.tip is None or begun.tip != attempt.base:
         return attempt.base
     objects = source.objects

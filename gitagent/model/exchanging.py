@@ -301,7 +301,9 @@ class Exchanging:
             usage=result.usage,
             content_type=result.content_type,
         )
-        gateway.add(result.usage, None if result.state is State.LEFT else reason)
+        left = result.state is State.LEFT
+        failure = lost.failure if lost else None
+        gateway.add(result.usage, None if left else reason, failure)
         return gateway.ended(lambda: self._spent(ended, reserved), result.answer)
 
     def _spent(self, exchange: Exchange, reserved: Reservation) -> Exchange:

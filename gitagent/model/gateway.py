@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 
 from gitagent.core.budget import Limits, Short
 from gitagent.core.exchange import Exchange
+from gitagent.core.failure import Failure
 from gitagent.core.models import Route
 from gitagent.core.settings import Model
 from gitagent.core.usage import NOTHING, Usage
@@ -61,8 +62,8 @@ class Access:
     limits_task: Limits
     limits_day: Limits
     token: str
-
     server_tools: bool = False  # what a provider does itself, past the sandbox
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -108,6 +109,7 @@ class Gateway:
         self._count = 0
         self._usage = NOTHING
         self._trouble = ""
+        self._failure: Failure | None = None
         self._was_short = False
         self._server = serving.Server(socket, self._serve, self._bounds.sockets, _FULL)
 
@@ -174,7 +176,13 @@ class Gateway:
         """Record an end, as `sent` does."""
         return self._record(lambda: self._journal.ended(make(), answer))
 
-    def add(self, usage: Usage, trouble: str | None) -> None:
+    @property
+    def failure(self) -> Failure | None:
+        """What kind of failure the `trouble` is, if a provider was asked."""
+        with self._lock:
+            return self._failure
+
+    def add(self, usage: Usage, trouble: str | None, failure: Failure | None) -> None:
         """Note what a request has used.
 
         ``trouble`` is what was wrong with it, "" if nothing was, None if it was left.
@@ -184,6 +192,7 @@ class Gateway:
             self._usage += usage
             if trouble is not None:
                 self._trouble = clean
+                self._failure = failure
         if trouble:
             self.say(trouble)
 

@@ -68,7 +68,7 @@ def run(
     else:
         with talking.opened(order, folder, found, parts, log, stop) as talk:
             ending = _run(order, folder, covered, log, stop, started, told, talk)
-    if ending.outcome is not Outcome.REFUSED:
+    if folder.load_state(AGENT) is not None:
         folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})
         failpoint("attempt-exited")
     return ending

@@ -12,6 +12,7 @@ from gitagent.core.layout import EXCHANGES
 from gitagent.core.settings import Provider, Settings
 from gitagent.errors import UserError
 from gitagent.git.repository import Repository
+from gitagent.host import place
 from gitagent.model import gateway
 from gitagent.model.breaker import Breaker
 from gitagent.model.credentials import Credentials
@@ -26,6 +27,7 @@ class Models:
 
     def __init__(self, repo: Repository) -> None:
         self._repo = repo
+        self.owner = place.owner(repo.common_dir)  # of the sockets; see `outlet.clear`
         self._lock = threading.Lock()
         self._loaded = False
         self._ledger = Ledger()

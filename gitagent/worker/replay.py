@@ -98,6 +98,7 @@ class _Recall(Models):
 
     def __init__(self, repo: Repository, recorded: Recorded) -> None:
         super().__init__(repo)
+        self.owner = f"replay-{os.getpid()}"  # no daemon clears its sockets away
         self._loaded = True  # what was spent does not count here
         self.upstream = recorded
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gitagent.core.budget import Limits, Short, limits
+from gitagent.core.failure import Failure
 from gitagent.core.models import Route, route, talks
 from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
-from gitagent.host import clock, outlet, place
+from gitagent.host import clock, outlet
 from gitagent.host.confinement import HOME, Door
 from gitagent.model.gateway import Access, Gateway
 from gitagent.worker import backends
@@ -27,6 +28,12 @@ from gitagent.worker.prompt import Part
 PORT = 3130  # inside; beside `outlet.PORT`
 STATUS = "/gitagent/status"
 _SOCKET = "model"
+
+# No further attempt would fare better until somebody has done this.
+_MENDS: dict[Failure | None, str] = {
+    Failure.AUTH: "Put a good key into {key}",
+    Failure.FUNDS: "Pay for the account of the key in {key}",
+}
 
 
 @dataclass(slots=True)
@@ -60,7 +67,16 @@ class Talk:
         trouble = self.gateway.trouble
         if ending.outcome is not Outcome.FAILED or not trouble:
             return ending
-        return replace(ending, reason=f"{ending.reason} {trouble}")
+        mend = _MENDS.get(self.gateway.failure)
+        if mend is None:
+            return replace(ending, reason=f"{ending.reason} {trouble}")
+        access = self.gateway.access
+        provider = access.model.providers[access.route.first.provider]
+        place = provider.key_env or provider.key_file or provider.keyring or "nowhere"
+        reason = f"{trouble} {mend.format(key=place)}, then: gitagent task retry"
+        return replace(
+            ending, outcome=Outcome.REFUSED, reason=f"{reason} {access.task}."
+        )
 
 
 def way(order: Order) -> Route | Refused | None:
@@ -90,8 +106,7 @@ def opened(
     models = order.models
     assert models is not None  # noqa: S101 - `way` has looked
     # A path of its own, since that of an attempt can be too long for a socket.
-    owner = place.owner(order.repo.common_dir)
-    where = Path(outlet.make_folder(owner))
+    where = Path(outlet.make_folder(models.owner))
     task, day = budgets(order)
     token = f"gitagent-{secrets.token_hex(16)}"
     access = Access(
@@ -102,6 +117,7 @@ def opened(
         limits_task=task,
         limits_day=day,
         token=token,
+        server_tools="network" in order.agent.may,
     )
     short: list[Short] = []
 
@@ -118,7 +134,6 @@ def opened(
             journal=models.journal(
                 order.task.id,
                 order.agent.backend,
-        server_tools="network" in order.agent.may,
                 [(each.producer, each.text) for each in parts],
             ),
             told=log.say,

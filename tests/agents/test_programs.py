@@ -13,7 +13,6 @@ from tests.support.daemon import gitagent, status
 from tests.support.provider import Ask, Fault, Gate, Say, Shell
 
 PROGRAMS = ["claude", "codex", "opencode", "aider", "acp"]
-WITH_TOOLS = [each for each in PROGRAMS if each != "aider"]
 
 MENDED = """\
 calc.py
@@ -37,74 +36,52 @@ def mend(place: Place) -> list:
 
 
 @pytest.mark.parametrize("place", PROGRAMS, indirect=True)
-def test_a_bug_is_mended_checked_and_landed(place):
-    place.start()
-    place.task("fix", "Mend calc.py: add subtracts.", mend(place), paths=["calc.py"])
-
-    found = place.landed("fix")
-
-    attempt = found["attempts"][-1]
-    usage = attempt["usage"]
-
-    assert 1 == len(found["attempts"])
-    assert attempt["answer"]
-    assert attempt["model"]
-    assert attempt["program"]
-    assert usage["input"] > 0
-    assert usage["output"] > 0
-    assert usage["requests"] == len(exchanges(place, "fix"))
-    kinds = [json.loads(each)["kind"] for each in transcript(place, attempt)]
-
-    assert "say" in kinds
-
-
-@pytest.mark.parametrize("place", PROGRAMS, indirect=True)
-def test_a_question_is_asked_answered_and_gone_on_from(place):
+def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
+    """One story for each program, since each start of some takes many seconds."""
+    gate = Gate()
     asked = [Ask(("Which operator?", ["minus", "plus"])), Say("I have asked.")]
+    begun = [Shell("echo started >notes.txt; git add notes.txt"), gate]
     if place.program == "aider":
         asked = [Say("QUESTION: Which operator?\n- minus\n- plus\n")]
+        begun = [gate]
     daemon = place.start()
-    place.task("ask", "Mend calc.py.", [*asked, *mend(place)], paths=["calc.py"])
+    place.task("fix", "Mend calc.py: add subtracts.", [*asked, *begun, *mend(place)])
+    daemon.wait_task("fix", "question", timeout=120)
+    (card,) = status(place.repo)["questions"]
 
-    daemon.wait_task("ask", "question", timeout=120)
-    card = status(place.repo)["questions"]
-
-    assert "Which operator?" == card[0]["questions"][0]["text"]
+    assert "Which operator?" == card["questions"][0]["text"]
 
     before = len(place.provider.requests)
-    place.answer("ask", "1=b")
-    found = place.landed("ask")
-
-    told = b"".join(each.body for each in place.provider.requests[before:])
-
-    assert b"plus" in told
-    assert ["question", "ok"] == [each["outcome"] for each in found["attempts"]]
-    assert found["attempts"][1]["resumed"]
-
-
-@pytest.mark.parametrize("place", PROGRAMS, indirect=True)
-def test_one_that_is_killed_in_the_middle_goes_on(place):
-    gate = Gate()
-    first = [Shell("echo started >notes.txt; git add notes.txt")]
-    if place.program == "aider":
-        first = []
-    daemon = place.start()
-    place.task("kill", "Mend calc.py.", [*first, gate, *mend(place)], paths=["**"])
+    place.answer("fix", "1=b")
     gate.wait(120)
+
+    assert b"plus" in b"".join(e.body for e in place.provider.requests[before:])
 
     daemon.kill()
     place.start()
-    found = place.landed("kill")
+    found = place.landed("fix")
+    attempts = found["attempts"]
+    last = attempts[-1]
 
-    outcomes = [each["outcome"] for each in found["attempts"]]
-
-    assert ["interrupted", "ok"] == outcomes
-    if first:
+    assert ["question", "interrupted", "ok"] == [each["outcome"] for each in attempts]
+    assert [False, True, True] == [each["resumed"] for each in attempts]
+    if place.program != "aider":
         assert "started" == place.repo.git("show", "main:notes.txt")
-        assert found["attempts"][1]["resumed"]
+
+    made = [each for each in exchanges(place, "fix") if each["attempt"] == 3]
+
+    assert last["answer"]
+    assert last["program"]
+    assert last["model"] in {"claude:claude-sonnet-4-5", "gpt:gpt-5.1-codex"}
+    assert last["usage"]["input"] > 0
+    assert last["usage"]["output"] > 0
+    assert last["usage"]["requests"] == len(made)
+    assert "say" in [json.loads(each)["kind"] for each in transcript(place, last)]
+    assert last["model"] in gitagent(place.repo, "status", "fix").stdout
+    assert last["answer"].split()[0] in gitagent(place.repo, "logs", "fix").stdout
 
 
-@pytest.mark.parametrize("place", ["claude", "codex"], indirect=True)
+@pytest.mark.parametrize("place", ["claude"], indirect=True)
 def test_a_provider_that_fails_at_first_is_asked_again(place):
     place.start()
     place.task("fix", "Mend calc.py.", [Fault("overloaded"), *mend(place)])
@@ -184,16 +161,3 @@ def exchanges(place: Place, task: str) -> list:
 def transcript(place: Place, attempt: dict) -> list[str]:
     """Return the lines of the transcript of an attempt."""
     return place.blob(attempt["transcript"]).splitlines()
-
-
-@pytest.mark.parametrize("place", ["claude"], indirect=True)
-def test_its_story_is_told_by_the_commands(place):
-    place.start()
-    place.task("fix", "Mend calc.py.", mend(place))
-    place.landed("fix")
-
-    shown = gitagent(place.repo, "status", "fix")
-    log = gitagent(place.repo, "logs", "fix")
-
-    assert "claude-sonnet-4-5" in shown.stdout
-    assert "It adds now." in log.stdout
