@@ -2,7 +2,7 @@
 
 A piece is one thing that somebody put there: a system prompt, the list of tools, a
 block of a message. What is between them is syntax, and kept too. A body that is not
-the JSON of its API is one piece.
+the JSON of its API, or has more than ``MOST``, is one piece.
 """
 
 import json
@@ -13,6 +13,8 @@ from itertools import accumulate
 from typing import Any
 
 from gitagent.core.exchange import Api
+
+MOST = 10_000  # pieces of a body; a longer conversation fits into no model
 
 SYNTAX = ""  # what is between the pieces that mean something
 SYSTEM = "system"
@@ -54,6 +56,8 @@ def split(body: bytes, api: Api) -> tuple[Span, ...]:
     try:
         text = body.decode()
         found = _Request(text, api).pieces()
+        if len(found) > MOST:
+            raise ValueError("too many pieces")  # noqa: TRY301 - as what is not JSON
     except (ValueError, RecursionError):
         return (Span(0, len(body)),) if body else ()
     places = [at for each in found for at in (each.start, each.end)]

@@ -111,6 +111,7 @@ class Gateway:
         self._trouble = ""
         self._failure: Failure | None = None
         self._was_short = False
+        self._room = server.Room(self._bounds.http.bodies)
         self._server = serving.Server(socket, self._serve, self._bounds.sockets, _FULL)
 
     def __enter__(self) -> Self:
@@ -227,7 +228,7 @@ class Gateway:
             return sentence
 
     def _serve(self, peer: serving.Peer) -> None:
-        to = server.Connection(peer, self._bounds.http)
+        to = server.Connection(peer, self._bounds.http, self._room)
         try:
             while not self.stopped:
                 found = to.request()
@@ -240,6 +241,7 @@ class Gateway:
                     to.refuse(found, [("content-type", JSON), _NO_RETRY], body)
                     return
                 self._answer(to, found)
+                del found  # its body can be large, and the next one late
         except OSError:
             # The agent went away.
             pass
@@ -247,6 +249,8 @@ class Gateway:
             frames = traceback.extract_tb(error.__traceback__)
             at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}"
             self.say(f"A request to a model hit a bug: {type(error).__name__} at {at}.")
+        finally:
+            to.close()
 
     def _answer(self, to: server.Connection, asked: server.Request) -> None:
         if not self._knows(asked):

@@ -7,6 +7,8 @@ Source: Anthropic Messages API; OpenAI chat completions and responses APIs.
 """
 
 import json
+import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,7 +17,9 @@ from gitagent.model import beyond
 
 MOST_OUT = 32_000  # tokens that a request may answer with when it sets no limit
 _LARGEST = 10**9  # tokens; more is no number that means something
-_VALUES = 2_000_000  # JSON values that a body may have; each takes 100 bytes once read
+_VALUES = 1_000_000  # JSON values that a body may have; each takes 100 bytes once read
+_LARGE = 2**20  # bytes of a body; of longer ones one is read at a time
+_one = threading.Lock()
 
 # Tokens are at least so many bytes of JSON on average. Code and English have 3.5 to 4,
 # and what a provider adds for tools has to fit in as well.
@@ -72,6 +76,15 @@ def read(api: Api, body: bytes, *, server_tools: bool = False) -> Asked | str:
     """
     if sum(map(body.count, (b",", b"[", b"{"))) > _VALUES:
         return f"The request has more than {_VALUES} values."
+    with _turn(body):
+        return _read(api, body, server_tools=server_tools)
+
+
+def _turn(body: bytes) -> AbstractContextManager[Any]:
+    return _one if len(body) > _LARGE else nullcontext()
+
+
+def _read(api: Api, body: bytes, *, server_tools: bool) -> Asked | str:
     try:
         value = _parse(body)
     except (ValueError, RecursionError) as error:
@@ -109,13 +122,14 @@ def prepared(asked: Asked, body: bytes, model: str) -> bytes:
     """Return the body as it is sent, for the model of that name."""
     if model == asked.model and not added(asked):
         return body
-    value = json.loads(body)
-    value["model"] = model
-    if added(asked):
-        options = value.get("stream_options")
-        given = options if isinstance(options, dict) else {}
-        value["stream_options"] = {**given, "include_usage": True}
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
+    with _turn(body):
+        value = json.loads(body)
+        value["model"] = model
+        if added(asked):
+            options = value.get("stream_options")
+            given = options if isinstance(options, dict) else {}
+            value["stream_options"] = {**given, "include_usage": True}
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def _parse(body: bytes) -> Any:  # noqa: ANN401 - a JSON value

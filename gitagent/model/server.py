@@ -6,6 +6,7 @@ ends the connection.
 Source: RFC 9110, RFC 9112; the manual of h11.
 """
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ class Bounds:
 
     head: int = 64 * 1024  # bytes
     body: int = 64 * 1024 * 1024
+    bodies: int = 128 * 1024 * 1024  # of all requests under way together
     idle: float = 600.0  # before a request begins
     head_time: float = 20.0  # for all of its head
     body_time: float = 120.0  # for all of its body
@@ -48,12 +50,38 @@ class Refused:
     sentence: str
 
 
-class Connection:
-    """Speaks with one peer, for its thread. Methods raise OSError when it has gone."""
+class Room:
+    """What the bodies of all requests under way may take; for all threads."""
 
-    def __init__(self, peer: Peer, bounds: Bounds) -> None:
+    def __init__(self, size: int) -> None:
+        self._lock = threading.Lock()
+        self._left = size
+
+    def take(self, size: int) -> bool:
+        """Take some of it; False: there is not so much."""
+        with self._lock:
+            if size > self._left:
+                return False
+            self._left -= size
+            return True
+
+    def give(self, size: int) -> None:
+        """Give it back."""
+        with self._lock:
+            self._left += size
+
+
+class Connection:
+    """Speaks with one peer, for its thread. Methods raise OSError when it has gone.
+
+    Its room is taken until the next request, or until `close`.
+    """
+
+    def __init__(self, peer: Peer, bounds: Bounds, room: Room) -> None:
         self.peer = peer
         self._bounds = bounds
+        self._room = room
+        self._taken = 0
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=bounds.head)
         self._first = True
         self._began = False  # some of the next request is here
@@ -62,6 +90,7 @@ class Connection:
 
     def request(self) -> Request | Refused | None:
         """Return the next request; None: there is none any more."""
+        self.close()
         if not self._first:
             if self._http.states != {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
                 return None
@@ -74,6 +103,11 @@ class Connection:
             return Refused(status, f"The request is not HTTP: {_ascii(error)}.")
         except TimeoutError:
             return Refused(408, "The request did not come in time.")
+
+    def close(self) -> None:
+        """Give back what the body has taken; more than once is harmless."""
+        taken, self._taken = self._taken, 0
+        self._room.give(taken)
 
     def begin(self, status: int, headers: Headers) -> None:
         """Send the head of an answer that comes in pieces."""
@@ -104,7 +138,7 @@ class Connection:
         """Answer what is not HTTP, as far as that can be."""
         if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.whole(refused.status, [*headers, ("connection", "close")], body)
-            if refused.status == 413:
+            if refused.status in (413, 503):
                 self._drain()
 
     def _drain(self) -> None:
@@ -136,6 +170,9 @@ class Connection:
                 if len(body) > bounds.body:
                     most = bounds.body // 2**20
                     return Refused(413, f"The request has more than {most} MiB.")
+                if not self._room.take(len(event.data)):
+                    return Refused(503, "Too much is sent at once.")
+                self._taken += len(event.data)
             elif isinstance(event, h11.EndOfMessage) and head is not None:
                 return _request(head, bytes(body))
             else:

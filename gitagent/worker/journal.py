@@ -14,7 +14,7 @@ from gitagent.core.manifest import shares, split
 from gitagent.core.producers import attribute
 from gitagent.core.said import said
 from gitagent.core.usage import NOTHING, Usage
-from gitagent.errors import LostRace
+from gitagent.errors import LostRace, UserError
 from gitagent.files import clean, record
 from gitagent.git import loose
 from gitagent.git.objects import Objects
@@ -23,6 +23,11 @@ from gitagent.git.repository import Repository
 from gitagent.worker.exchanges import ANSWER, piece, read
 
 _TRIES = 10
+
+# What the records of one attempt may take, so that an agent cannot fill the disk with
+# requests that cost nothing; an object takes a block of it at least.
+MOST = 2**30
+_LEAST = 4096
 
 
 class Journal:
@@ -50,6 +55,7 @@ class Journal:
         self._known: set[str] = set()  # blobs that the chain keeps
         self._under_way: dict[tuple[int, int], Usage] = {}
         self._said: dict[str, str] = {}
+        self._size = 0  # of what was written
 
     def sent(self, exchange: Exchange, body: bytes) -> Exchange:
         """Write down a request before it goes out; return the record.
@@ -58,6 +64,10 @@ class Journal:
             GitagentError: it could not be.
         """
         with self._lock:
+            if self._size > MOST:
+                raise UserError(
+                    f"the records of this attempt have more than {MOST >> 20} MiB"
+                )
             spans = attribute(
                 split(body, exchange.api),
                 body,
@@ -104,6 +114,8 @@ class Journal:
                 if self._tip is None:
                     self._read(objects)
                 made = self._counted(exchange)
+                # Beside its blobs: a commit, a tree and the record itself.
+                self._size += 3 * _LEAST + 64 * len(made.blocks)
                 try:
                     oid = Records(self._repo).append(
                         self._ref,
@@ -170,6 +182,7 @@ class Journal:
                 kept[name] = oid
             elif oid in blobs:
                 kept[name] = blobs[oid]
+                self._size += max(_LEAST, len(blobs[oid]))
             elif objects.kind(oid) == "blob":  # a chain was deleted, not yet its blobs
                 kept[name] = oid
         return kept

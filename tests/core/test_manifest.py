@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitagent.core.exchange import Api
-from gitagent.core.manifest import shares, split
+from gitagent.core.manifest import MOST, shares, split
 from gitagent.core.producers import attribute
 
 words = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -232,3 +232,9 @@ def test_the_shares_of_the_tokens_add_up(sizes, total):
 
     assert len(sizes) == len(found)
     assert sum(found) == (total if sum(sizes) else 0)
+
+
+def test_a_request_of_countless_pieces_is_one():
+    body = json.dumps({"messages": [{"content": ["x"] * (MOST + 1)}]}).encode()
+
+    assert [body] == [body[each.start : each.end] for each in split(body, Api.CHAT)]

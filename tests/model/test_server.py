@@ -13,6 +13,7 @@ from gitagent.host.socket import address
 from gitagent.model import server
 from gitagent.model.gateway import Bounds
 from tests.model.house import TOKEN, house
+from tests.support.waiting import wait_for
 
 QUICK = Bounds(
     serving.Bounds(connections=4, turn=0.05, write=0.3),
@@ -191,3 +192,24 @@ def test_a_stop_is_prompt_with_connections_that_say_nothing(tmp_path):
 def test_a_socket_that_cannot_be_made_is_an_error_of_the_system(tmp_path):
     with pytest.raises(OSError, match="No such file"):
         house(tmp_path / "none").__enter__()
+
+
+def test_all_requests_under_way_share_one_room(tmp_path):
+    """Half a request from many at once would fill the memory of the daemon."""
+    bounds = Bounds(http=server.Bounds(bodies=3000))
+    head = HEAD + b"content-length: 2500\r\n\r\n"
+    with house(tmp_path, bounds=bounds) as found:
+        with client(found.path) as first:
+            first.sendall(head + b"x" * 2000)
+            with client(found.path) as second:
+                second.sendall(head)
+                wait_for(lambda: found.gateway._room._left == 1000)
+                second.sendall(b"x" * 2000)
+                full = everything(second)
+            first.sendall(b"x" * 500)
+            alone = first.recv(65536)
+        wait_for(lambda: found.gateway._room._left == 3000)
+
+    assert full.startswith(b"HTTP/1.1 503 ")
+    assert b"Too much is sent at once." in full
+    assert alone.startswith(b"HTTP/1.1 400 ")

@@ -245,3 +245,13 @@ def test_a_record_that_was_tampered_with_is_refused(repo, journal, change, why):
         f"the record of request 1 of attempt 1 at fix cannot be used: {why}; see:"
         f" git log --first-parent {REF}"
     ) == error.value.line()
+
+
+def test_records_of_one_attempt_do_not_fill_the_disk(repo, journal, monkeypatch):
+    monkeypatch.setattr("gitagent.worker.journal.MOST", 60_000)
+    sent = journal.sent(exchange(), request("x" * 70_000))
+    with pytest.raises(UserError, match="records of this attempt have more than"):
+        journal.sent(exchange(number=2), request("y"))
+    journal.ended(done(sent), b"what was paid for is written down all the same")
+
+    assert 2 == len(subjects(repo))
