@@ -194,3 +194,8 @@ class TaskRecord:
     def newest(self) -> Attempt | None:
         """The newest attempt, or None before the first."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def usage(self) -> Usage:
+        """What its attempts have used of models."""
+        return sum((each.usage for each in self.attempts), NOTHING)

@@ -13,6 +13,7 @@ import tomli_w
 from gitagent.core.candidate import PathChange
 from gitagent.core.layout import LANDINGS
 from gitagent.core.submission import CheckLine, Submission
+from gitagent.core.task import TaskRecord
 from gitagent.files import clean
 
 _PATHS = 100  # shown by name; the others are counted
@@ -37,6 +38,7 @@ class Landing:
     receipts: tuple[tuple[str, str], ...] = ()  # (check, blob of its receipt)
     weakened: tuple[tuple[str, str], ...] = ()  # (test, what happened to it)
     hint: str = ""  # what has to be restarted; empty: nothing
+    worker: TaskRecord | None = None  # of the task whose worker made it
 
 
 def note_path(submission: str, landed: str) -> str:
@@ -56,6 +58,8 @@ def note(submission: Submission, landing: Landing) -> str:
     parts += ["## What changed", _changes(landing.changes)]
     if landing.weakened:
         parts += ["## Tests that judge less than before", _weakened(landing.weakened)]
+    if landing.worker is not None:
+        parts += ["## Who made it", _worker(landing.worker)]
     parts += ["## Divergence", _divergence(submission.divergence)]
     parts += ["## Checks", *_checks(submission.checks, dict(landing.failing))]
     if landing.hint:
@@ -75,6 +79,7 @@ def _front(submission: Submission, landing: Landing) -> dict[str, object]:
         "checked": landing.checked,
         "config": landing.config,
         "sandbox": landing.sandbox,
+        "agent": landing.worker.agent if landing.worker else "",
     }
     front: dict[str, object] = {
         key: clean.line(value) for key, value in known.items() if value
@@ -105,6 +110,26 @@ def _changes(changes: Sequence[PathChange]) -> str:
     rows += [f"- {each.change} {clean.code(each.path)}" for each in changes[:_PATHS]]
     if len(changes) > _PATHS:
         rows.append(f"- and {len(changes) - _PATHS} more")
+    return "\n".join(rows)
+
+
+def _worker(record: TaskRecord) -> str:
+    count = len(record.attempts)
+    attempts = "attempt" if count == 1 else "attempts"
+    rows = [f"Agent {clean.code(record.agent)}, in {count} {attempts}."]
+    usage = record.usage
+    models = dict.fromkeys(each.model for each in record.attempts if each.model)
+    if models:
+        read = usage.input + usage.cache_read + usage.cache_write
+        rows.append(
+            f"Models: {', '.join(map(clean.code, models))}; {usage.requests} requests, "
+            f"{read:,} tokens in, {usage.output:,} out, {usage.usd:.4f} usd."
+        )
+    if usage.unpriced:
+        rows.append(f"Of {usage.unpriced} requests the price is not known.")
+    if record.newest is not None and record.newest.answer:
+        rows += ["", "Its last words, which are a claim:", ""]
+        rows.append(clean.fenced(clean.tail(record.newest.answer, *_MESSAGE)))
     return "\n".join(rows)
 
 

@@ -68,6 +68,7 @@ def build(
         receipts=blobs,
         weakened=candidate.weakened,
         hint=restart_hint(repo, candidate.changes),
+        worker=step.record if submission.task else None,
     )
     message = landing_message(
         submission,

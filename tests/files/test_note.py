@@ -7,6 +7,8 @@ from markdown_it import MarkdownIt
 
 from gitagent.core.candidate import Change, PathChange
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
+from gitagent.core.task import Attempt, TaskRecord, TaskState
+from gitagent.core.usage import Usage
 from gitagent.files import clean
 from gitagent.files.frontmatter import split
 from gitagent.files.note import Landing, note, note_path
@@ -158,3 +160,59 @@ def test_nothing_that_others_wrote_changes_the_form_of_a_note(field, text):
     assert "<img" not in html
     assert "<a " not in html
     assert "<b>" not in html
+
+
+def worked(**fields):
+    usage = Usage(requests=3, input=1000, output=50, cache_read=500, usd=0.0123)
+    attempt = Attempt(
+        number=2,
+        blob="",
+        base=BASE,
+        started="",
+        model="anthropic:claude-sonnet-4-5",
+        answer="All twelve tests pass.\n# Trust me",
+        usage=usage,
+    )
+    first = replace(attempt, number=1, answer="", usage=Usage(1, 10, 5, usd=0.001))
+    record = TaskRecord(
+        id="fix-login",
+        state=TaskState.SUBMITTED,
+        blob="",
+        since="",
+        agent="claude",
+        attempts=(first, attempt),
+    )
+    return replace(LANDING, worker=replace(record, **fields))
+
+
+def test_a_note_says_which_agent_and_models_made_it_and_what_that_cost():
+    text = note(SUBMISSION, worked())
+
+    assert "claude" == split(text.encode(), "note.md").values["agent"]
+    assert "Agent `claude`, in 2 attempts." in text
+    assert "`anthropic:claude-sonnet-4-5`; 4 requests, 1,510 tokens in, 55 out" in text
+    assert "0.0133 usd" in text
+
+
+def test_an_agents_last_words_are_shown_as_a_claim_and_cannot_form_the_note():
+    text = note(SUBMISSION, worked())
+    headings = [t for t in MarkdownIt().parse(text) if t.type == "heading_open"]
+
+    assert "which are a claim:" in text
+    assert "h1" not in [each.tag for each in headings[1:]]
+
+
+def test_what_has_no_price_is_said():
+    one = Attempt(1, "", BASE, "", model="local:x", usage=Usage(requests=2, unpriced=2))
+
+    assert "Of 2 requests the price is not known." in note(
+        SUBMISSION, worked(attempts=(one,))
+    )
+
+
+def test_a_note_of_a_script_names_no_models():
+    one = Attempt(1, "", BASE, "")
+    text = note(SUBMISSION, worked(agent="shell", attempts=(one,)))
+
+    assert "Agent `shell`, in 1 attempt." in text
+    assert "Models" not in text
