@@ -60,6 +60,7 @@ def test_each_program_is_listed_with_its_install_command_and_tested_version(back
     install = f"`{backend.INSTALL}`"
     speaks = ", ".join(f"`{each}`" for each in SPEAKS[backend.NAME])
     expected = [install, backend.LEAST, pins[backend.PACKAGE], speaks]
+
     assert expected == [cell.strip() for cell in row.split("|")[2:6]]
 
 
