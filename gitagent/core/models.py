@@ -72,32 +72,34 @@ def talks(agent: Agent) -> bool:
 
 
 def route(agent: Agent, settings: Model) -> Route | str:
-    """Return the models of an agent that `talks`, or a sentence that says why none."""
+    """Return the models of an agent that `talks`, or a sentence that says why none.
+
+    One that names none has ``model.default``, or, if its program does not speak the
+    API of that, the first of ``model.fallback`` that it can talk to.
+    """
     named = "" if agent.model in _OF_CLAUDE_CODE else agent.model
     short = {**_SHORT, **settings.aliases}
     wanted = short.get(named, named) or settings.default
     first = resolve(wanted, settings)
     if isinstance(first, str):
         return f"{first[:-1]}, which agent {agent.name} uses." if named else first
+    speaks = SPEAKS[agent.backend]
     kind = settings.providers[first.provider].kind
-    if kind not in SPEAKS[agent.backend]:
-        speaks = " or ".join(SPEAKS[agent.backend])
-        return (
-            f"Agent {agent.name} ({agent.backend}) speaks the API {speaks}, and the "
-            f"provider {first.provider} of {first} speaks {kind}; name a model of "
-            'another provider in its definition: model = "provider:model".'
-        )
-    if named:
+    if named and kind in speaks:
         return Route((first,), kind, pinned=True)
-    others = [resolve(each, settings) for each in settings.fallback]
-    same = [
-        each
-        for each in others
-        if isinstance(each, ModelRef)
-        and each != first
-        and settings.providers[each.provider].kind == kind
-    ]
-    return Route((first, *dict.fromkeys(same)), kind, pinned=False)
+    others = [] if named else [resolve(each, settings) for each in settings.fallback]
+    known = [first, *(each for each in others if isinstance(each, ModelRef))]
+    fitting = [e for e in known if settings.providers[e.provider].kind in speaks]
+    if not fitting:
+        return (
+            f"Agent {agent.name} ({agent.backend}) speaks the API {' or '.join(speaks)}"
+            f", and the provider {first.provider} of {first} speaks {kind}; name a "
+            "model of another provider in its definition, or in model.fallback: "
+            '"provider:model".'
+        )
+    kind = settings.providers[fitting[0].provider].kind
+    same = [each for each in fitting if settings.providers[each.provider].kind == kind]
+    return Route(tuple(dict.fromkeys(same)), kind, pinned=False)
 
 
 def resolve(text: str, settings: Model) -> ModelRef | str:

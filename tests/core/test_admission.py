@@ -1,13 +1,14 @@
 """Whether a task can start: what is said of the agent that it names."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from gitagent.core.admission import Never, Ready, admit
 from gitagent.core.agent import Agent
-from gitagent.core.settings import Model, Provider, Settings
-from gitagent.core.snapshot import Machine, Snapshot, Target
+from gitagent.core.settings import Model, Provider, Settings, Worker
+from gitagent.core.snapshot import Live, Machine, Snapshot, Target
 from gitagent.core.task import Refusal, TaskFile
 
 CLAUDE = Agent("claude", "claude")
@@ -104,3 +105,46 @@ def test_a_command_without_a_model_needs_no_provider():
     model = Model(default="gone:m", providers={})
 
     assert Ready(agent) == admitted("x", agents={"x": agent}, model=model)
+
+
+def broken(**predicates):
+    """Return a snapshot in which each named predicate of a start does not hold."""
+    settings = Settings(worker=Worker(parallel=1))
+    target = Target("refs/heads/main", "t", problem="it is odd")
+    if not predicates["settings"]:
+        return Snapshot(target, None), 0
+    machine = Machine(
+        sandbox=None if predicates["sandbox"] else "There is no sandbox.",
+        full=None if predicates["disk"] else "The disk is full.",
+    )
+    live = Live(
+        providers={} if predicates["provider"] else {"anthropic": "It is tired."},
+        spent_out="" if predicates["budget"] else "It is spent.",
+    )
+    agents = {"claude": CLAUDE} if predicates["agent"] else {}
+    finished = frozenset({"first"}) if predicates["before"] else frozenset()
+    snapshot = Snapshot(
+        Target("refs/heads/main", "t"),
+        settings,
+        agents=agents,
+        finished=finished,
+        machine=machine,
+        live=live,
+    )
+    return snapshot, 0 if predicates["worker"] else 1
+
+
+PREDICATES = (
+    *("settings", "before", "agent", "sandbox", "disk"),
+    *("provider", "budget", "worker"),
+)
+
+
+def test_a_task_starts_if_and_only_if_every_predicate_holds():
+    task = TaskFile("fix", "b" * 40, "Fix", "Do it.", agent="claude", after=("first",))
+    for values in product((True, False), repeat=len(PREDICATES)):
+        snapshot, busy = broken(**dict(zip(PREDICATES, values, strict=True)))
+
+        started = isinstance(admit(task, snapshot, busy), Ready)
+
+        assert all(values) is started, values

@@ -6,13 +6,24 @@ A backend turns an order into a ``Launch`` and runs nothing itself.
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from gitagent.core.agent import Agent
 from gitagent.worker import conversation
-from gitagent.worker.backends import acp, aider, claude, codex, command, opencode, shell
+from gitagent.worker.backends import (
+    acp,
+    aider,
+    claude,
+    codex,
+    command,
+    opencode,
+    program,
+    shell,
+    version,
+)
 from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.folder import Folder
 from gitagent.worker.order import Order
 
-__all__ = ["Launch", "Means", "Refused", "prepare", "session"]
+__all__ = ["Launch", "Means", "Refused", "installed", "prepare", "session"]
 
 
 class Backend(Protocol):
@@ -28,6 +39,15 @@ class Backend(Protocol):
         ...
 
 
+class Packaged(Protocol):
+    """A module of this package whose program comes with a package."""
+
+    NAME: str
+    PACKAGE: str
+    LEAST: str
+    INSTALL: str
+
+
 _BACKENDS: Mapping[str, Backend] = {
     "acp": acp,
     "aider": aider,
@@ -36,6 +56,14 @@ _BACKENDS: Mapping[str, Backend] = {
     "command": command,
     "opencode": opencode,
     "shell": shell,
+}
+
+# Those that are a program of one name, from a package.
+_PROGRAMS: Mapping[str, Packaged] = {
+    "aider": aider,
+    "claude": claude,
+    "codex": codex,
+    "opencode": opencode,
 }
 
 # Whether a conversation is there, for programs that fail when it is not.
@@ -58,6 +86,21 @@ def prepare(
             f" {order.agent.name}; it has {have}."
         )
     return backend.prepare(order, folder, prompt, means)
+
+
+def installed(agent: Agent) -> str | Refused:
+    """Return the version of an agent's program, "" if it is not known.
+
+    Refused: it is missing, or too old.
+    """
+    module = _PROGRAMS.get(agent.backend)
+    if module is None:
+        name = agent.argv[0] if agent.argv else ""
+        if name and program.find(name) is None:
+            return Refused(f"There is no program `{name}` on the PATH.")
+        return ""
+    found = version.require(module.NAME, module.PACKAGE, module.LEAST, module.INSTALL)
+    return found if isinstance(found, Refused) else found[1]
 
 
 def session(order: Order, folder: Folder) -> str:
