@@ -161,3 +161,18 @@ def exchanges(place: Place, task: str) -> list:
 def transcript(place: Place, attempt: dict) -> list[str]:
     """Return the lines of the transcript of an attempt."""
     return place.blob(attempt["transcript"]).splitlines()
+
+
+@pytest.mark.parametrize("place", ["claude"], indirect=True)
+def test_a_command_that_has_to_pass_sends_the_agent_back_to_work(place):
+    place.start()
+    script = [Say("All tests pass."), *mend(place)]
+    accept = ["grep -q 'a + b' calc.py"]
+    place.task("fix", "Mend calc.py.", script, accept=accept, retries=1)
+
+    found = place.landed("fix")
+    log = gitagent(place.repo, "logs", "fix").stdout
+
+    assert 1 == len(found["attempts"])
+    assert "accept commands passed 1, failed 1" in log
+    assert "It adds now." == found["attempts"][0]["answer"]
