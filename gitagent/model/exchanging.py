@@ -36,7 +36,6 @@ _PASS = frozenset(
         "accept",
         "anthropic-beta",
         "anthropic-version",
-        "content-type",
         "openai-beta",
         "user-agent",
     }
@@ -172,10 +171,10 @@ class Exchanging:
             provider=access.model.providers[ref.provider],
             api=asked.api,
             body=request.prepared(asked, self._got.body, ref.model),
-            headers=tuple(
-                (name, value)
-                for name, value in self._got.headers.items()
-                if name in _PASS
+            headers=(
+                *(each for each in self._got.headers.items() if each[0] in _PASS),
+                # As it was read here: none of another encoding or form.
+                ("content-type", JSON),
             ),
             query=query if _QUERY.fullmatch(query) else "",
             patience_s=access.model.patience,
@@ -209,8 +208,10 @@ class Exchanging:
             result = _Result(state, body, JSON, status, usage, None)
             found.answer.close()
         elif found is None:
-            # Nobody says what a request costs that was left before its answer began.
-            usage = self._used(asked, reached.ref, Counts(asked.most_in))
+            # Nobody says what a request costs that was left before its answer began. A
+            # provider does not see that of one whose answer comes whole: it goes on.
+            out = 0 if asked.stream else asked.most_out
+            usage = self._used(asked, reached.ref, Counts(asked.most_in, out))
             usage = usage if reached.tries else NOTHING
             result = _Result(State.LEFT, b"", "", None, usage, None)
             status, body = 499, b""
@@ -218,8 +219,10 @@ class Exchanging:
             status, body = self._error(found)
             body = scrub.whole(body)
             headers.append(("x-should-retry", "false"))
-            hung = found.failure in (Failure.HUNG, Failure.CUT)
-            counts = Counts(asked.most_in) if hung else None
+            # What is answered, but not so that it could be read, is paid for as well.
+            garbage = found.failure is Failure.GARBAGE and found.status == 200
+            begun = found.failure in (Failure.HUNG, Failure.CUT) or garbage
+            counts = Counts(asked.most_in) if begun else None
             usage = self._used(asked, reached.ref, counts) if counts else NOTHING
             result = _Result(State.FAILED, body, JSON, found.status, usage, found)
         stored = self._end(exchange, reserved, reached, result)

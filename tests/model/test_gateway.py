@@ -97,6 +97,7 @@ def test_only_the_credentials_of_the_provider_go_there(tmp_path):
                 "cookie": "a=b",
                 "x-forwarded-for": "10.0.0.1",
                 "user-agent": "agent/1",
+                "content-type": "application/json; charset=utf-16",
             },
         )
 
@@ -107,6 +108,7 @@ def test_only_the_credentials_of_the_provider_go_there(tmp_path):
         seen.headers["anthropic-beta"],
         seen.headers["anthropic-version"],
     )
+    assert "application/json" == seen.headers["content-type"]
     assert not {"authorization", "cookie", "x-forwarded-for"} & set(seen.headers)
     assert TOKEN not in str(seen.headers)
 
@@ -509,6 +511,8 @@ def test_an_agent_that_goes_away_is_recorded_and_its_provider_let_go(tmp_path, s
 
         assert State.LEFT == ended.state
         assert ended.usage.input > 0
+        # One whose answer comes whole is answered to its end, though nobody hears it.
+        assert (0 if stream else 100) == ended.usage.output
         assert ended.usage == found.ledger.spent("fix")
 
 
