@@ -185,9 +185,11 @@ def _after_task(task: TaskRecord) -> str:
             return answering.command(task)
         case TaskState.FAILED:
             return f"gitagent logs {task.id}; then: gitagent task retry {task.id}"
+        case TaskState.STOPPED if task.gone:
+            return ""
         case TaskState.STOPPED:
             return f"gitagent task retry {task.id}"
         case TaskState.REFUSED:
-            return f"mend .agent/tasks/{task.id}.md and commit it"
+            return f"mend what it says; then: gitagent task retry {task.id}"
         case _:
             return ""

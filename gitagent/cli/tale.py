@@ -304,13 +304,16 @@ def _attempt_row(each: Attempt) -> tuple[str, ...]:
 def _model_row(each: Attempt) -> tuple[str, ...]:
     usage = each.usage
     read = usage.input + usage.cache_read + usage.cache_write
-    unpriced = f", {usage.unpriced} requests without a price" if usage.unpriced else ""
+    money = f"${usage.usd:.4f}"
+    if usage.unpriced:
+        some = f"{money}, and {usage.unpriced} without a known price"
+        money = some if usage.unpriced < usage.requests else "no known price"
     return (
         str(each.number),
         each.model,
-        f"{usage.requests} requests",
+        "1 request" if usage.requests == 1 else f"{usage.requests} requests",
         f"{read:,} tokens in, {usage.output:,} out",
-        f"${usage.usd:.4f}{unpriced}",
+        money,
     )
 
 
@@ -386,7 +389,8 @@ def _further(story: Story) -> Iterator[str]:
                 yield f"git log {record.branch}"
             if record.submission:
                 yield f"gitagent status {record.submission}"
-            if record.state in _CAN_BE_RETRIED and not story.archived:
+            again = record.state in _CAN_BE_RETRIED and not record.gone
+            if again and not story.archived:
                 yield f"gitagent task retry {record.id}"
         case Submission():
             yield f"git show {record.commit or record.tip}"

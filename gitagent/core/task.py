@@ -191,6 +191,11 @@ class TaskRecord:
         return self.state in SETTLED
 
     @property
+    def gone(self) -> bool:
+        """Whether its file was deleted, so that there is nothing to try again."""
+        return not self.blob
+
+    @property
     def newest(self) -> Attempt | None:
         """The newest attempt, or None before the first."""
         return self.attempts[-1] if self.attempts else None

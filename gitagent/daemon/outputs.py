@@ -74,7 +74,10 @@ def require_attempt(task: TaskRecord, number: int) -> Attempt:
         if attempt.number == number:
             return attempt
     if not task.attempts:
-        raise UserError(f"no attempt at {task.id} has been made; it is {task.state}")
+        why = f": {task.reason.rstrip('.')}" if task.reason else ""
+        raise UserError(
+            f"no attempt at {task.id} has been made; it is {task.state}{why}"
+        )
     numbers = ", ".join(str(each.number) for each in task.attempts)
     raise UserError(f"{task.id} has no attempt {number}; it has {numbers}")
 

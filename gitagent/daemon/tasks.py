@@ -95,6 +95,8 @@ def _judge(record: TaskRecord, wish: str) -> None:
         raise UserError(
             f"task {record.id} is {record.state}", "commit its task file again"
         )
+    if wish == "retry" and record.gone:
+        raise UserError(f"the file of task {record.id} was deleted", "commit it again")
     if wish == "retry" and record.state is TaskState.QUESTION:
         if not answering.asks(record):
             raise UserError(f"task {record.id} is answered, and goes on by itself")

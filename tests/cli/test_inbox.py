@@ -125,7 +125,7 @@ def test_it_has_to_be_said_what_is_acknowledged(repo, args):
     [
         (TaskState.FAILED, "task retry a"),
         (TaskState.STOPPED, "task retry a"),
-        (TaskState.REFUSED, ".agent/tasks/a.md"),
+        (TaskState.REFUSED, "gitagent task retry a"),
         (TaskState.DONE, ""),
     ],
 )

@@ -2,7 +2,10 @@
 
 import pytest
 
-from gitagent.core.task import TaskState
+from gitagent.core.task import Attempt, TaskState
+from gitagent.core.usage import Usage
+from gitagent.daemon import tasks
+from gitagent.git.repository import discover
 from tests.support import ledger
 from tests.support.cli import call
 from tests.support.daemon import record
@@ -215,3 +218,49 @@ def test_a_waiting_task_is_stopped_at_once(repo):
     assert 1 == again.code
     assert 0 == retried.code
     assert "retry" == record(repo, "refs/gitagent/tasks/a")["request"]
+
+
+def test_a_task_whose_file_was_deleted_is_not_retried(repo):
+    running = ledger.task(repo, "a", TaskState.RUNNING)
+    stopped = ledger.replaced(running, state=TaskState.STOPPED, blob="")
+    tasks.write(discover(repo.path), running, stopped, "stopped")
+    retried = call(repo, "task", "retry", "a")
+    told = [call(repo, "status", "a").out, call(repo, "inbox").out]
+
+    assert (1, "") == (retried.code, retried.out)
+    assert "gitagent: the file of task a was deleted; commit it again\n" == retried.err
+    assert not any("gitagent task retry" in each for each in told)
+
+
+def test_logs_of_a_task_that_never_began_say_why(repo):
+    repo.add_task("a", "true")
+    ledger.task(repo, "a", TaskState.REFUSED, reason="There is no agent b.")
+    answer = call(repo, "logs", "a")
+
+    assert 1 == answer.code
+    assert (
+        "gitagent: no attempt at a has been made; it is refused: There is no agent b\n"
+        == answer.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "row"),
+    [
+        (Usage(requests=1, input=7, usd=0.5), "1 request  7 tokens in, 0 out  $0.5000"),
+        (
+            Usage(requests=2, input=7, unpriced=2),
+            "2 requests  7 tokens in, 0 out  no known price",
+        ),
+        (
+            Usage(requests=3, output=7, usd=0.5, unpriced=1),
+            "3 requests  0 tokens in, 7 out  $0.5000, and 1 without a known price",
+        ),
+    ],
+)
+def test_what_an_attempt_cost_is_told_as_far_as_it_is_known(repo, usage, row):
+    repo.add_task("a", "true")
+    made = Attempt(1, "0" * 40, "", "2026-01-01T00:00:00Z", model="p:m", usage=usage)
+    ledger.task(repo, "a", TaskState.FAILED, attempt=1, attempts=(made,))
+
+    assert f"  1  p:m  {row}" in call(repo, "status", "a").lines
