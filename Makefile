@@ -38,8 +38,9 @@ soak: .venv/dev ## the long runs: state machines with many examples, hours if as
 	.venv/bin/pytest -n $(JOBS) --hypothesis-profile=soak $(wildcard tests/core tests/machines)
 	for script in $(wildcard bench/soak_*.py); do .venv/bin/python $$script $(ARGS) || exit 1; done
 
+# Daemons start by the hundred; without its byte code each would be compiled anew.
 test: .venv/dev ## run the tests
-	.venv/bin/pytest -n $(JOBS) --dist worksteal $(ARGS)
+	PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 venv: .venv/dev ## make .venv with everything that development needs
 

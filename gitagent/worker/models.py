@@ -6,6 +6,7 @@ Nothing is opened, and no library loaded, before an attempt needs it.
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gitagent.core.budget import Need, limits, used_up
 from gitagent.core.layout import EXCHANGES
@@ -13,13 +14,15 @@ from gitagent.core.settings import Provider, Settings
 from gitagent.errors import UserError
 from gitagent.git.repository import Repository
 from gitagent.host import place
-from gitagent.model import gateway
 from gitagent.model.breaker import Breaker
 from gitagent.model.credentials import Credentials
 from gitagent.model.ledger import Ledger, today
 from gitagent.model.upstream import Providers, Upstream
 from gitagent.worker.exchanges import newest
 from gitagent.worker.journal import Journal
+
+if TYPE_CHECKING:
+    from gitagent.model import gateway
 
 
 class Models:
@@ -56,7 +59,7 @@ class Models:
 
     def journal(
         self, task: str, program: str, parts: Sequence[tuple[str, str]]
-    ) -> gateway.Journal:
+    ) -> "gateway.Journal":
         """Return what keeps the exchanges of an attempt; see `journal.Journal`."""
         return Journal(self._repo, task, program=program, parts=parts)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitagent.core.budget import Limits, Short, limits
 from gitagent.core.failure import Failure
@@ -16,7 +16,6 @@ from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
 from gitagent.host import clock, outlet
 from gitagent.host.confinement import HOME, Door
-from gitagent.model.gateway import Access, Gateway
 from gitagent.worker import backends
 from gitagent.worker.backends.launch import Means, Refused
 from gitagent.worker.folder import Folder
@@ -24,6 +23,9 @@ from gitagent.worker.inside import lines
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
 from gitagent.worker.prompt import Part
+
+if TYPE_CHECKING:
+    from gitagent.model.gateway import Gateway
 
 PORT = 3130  # inside; beside `outlet.PORT`
 STATUS = "/gitagent/status"
@@ -42,7 +44,7 @@ class Talk:
 
     means: Means
     doors: tuple[Door, ...]
-    gateway: Gateway
+    gateway: "Gateway"
     short: list[Short] = field(default_factory=list)
 
     @property
@@ -103,6 +105,11 @@ def opened(
     stop: Stop,
 ) -> Iterator[Talk]:
     """Open the way to the models of a route. Raises OSError."""
+    from gitagent.model.gateway import (  # noqa: PLC0415 - 40 ms, for who has a model
+        Access,
+        Gateway,
+    )
+
     models = order.models
     assert models is not None  # noqa: S101 - `way` has looked
     # A path of its own, since that of an attempt can be too long for a socket.

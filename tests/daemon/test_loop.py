@@ -1,6 +1,8 @@
 """The loop, stepped by hand on a real repository."""
 
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -27,6 +29,19 @@ def submission(loop: Loop):
     assert loop.snapshot is not None
     (found,) = loop.snapshot.submissions.values()
     return found
+
+
+def test_what_only_some_attempts_need_is_loaded_for_them():
+    names = (
+        *("acp", "anthropic", "apscheduler", "asyncio", "h11", "httpx", "mcp"),
+        *("pydantic", "pygit2", "rich", "ssl", "gitagent.model.gateway"),
+    )
+    code = f"import gitagent.daemon.loop, sys; print(*{{*{names}}} & {{*sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert "\n" == done.stdout
 
 
 def test_a_turn_without_news_does_nothing(loop: Loop, rest: Rest):
