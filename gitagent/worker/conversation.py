@@ -5,6 +5,7 @@ of the same agent gets that HOME; without it, it goes on from its worktree alone
 """
 
 from gitagent.core.task import Outcome
+from gitagent.worker import home
 from gitagent.worker.folder import Folder, folder_of
 from gitagent.worker.order import Order
 
@@ -44,6 +45,7 @@ def take(order: Order, folder: Folder) -> bool:
         same = (order.agent.backend, order.agent.name)
         if (values.get("backend"), values.get("agent")) != same:
             return False
+        home.free(older.home)
         older.home.rename(folder.home)
         keep(order, folder, str(values["session"]))
         return True

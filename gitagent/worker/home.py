@@ -6,11 +6,14 @@ what is in the way of a file is put aside. Its worker has to be dead.
 
 import os
 import secrets
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MODE = 0o700
+_MOST = 10_000  # entries that are looked at
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -20,12 +23,45 @@ def put(home: Path, files: Iterable[tuple[str, bytes]]) -> None:
     Raises:
         OSError: one cannot be written.
     """
+    free(home)
     for path, data in files:
         *folders, name = path.split("/")
         with closing(_Opened(os.open(home, _FOLDER))) as at:
             for each in folders:
                 at.enter(each)
             at.write(name, data)
+
+
+def free(home: Path) -> None:
+    """Let its owner in, whatever a worker made of it; a link is left alone."""
+    with suppress(OSError):
+        if not home.is_symlink():
+            home.chmod(_MODE)
+
+
+def has(home: Path, *names: str) -> bool:
+    """Whether there is a plain file at a path below ``home``; ``*`` fits any part.
+
+    Nothing is believed of a home where that is hard to tell.
+    """
+    left = iter(range(_MOST))
+    try:
+        return any(_below(str(home), names, left))
+    except OSError:
+        return False
+
+
+def _below(folder: str, names: tuple[str, ...], left: Iterator[int]) -> Iterator[bool]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if next(left, None) is None:
+                return
+            if not fnmatchcase(entry.name, names[0]):
+                continue
+            if len(names) == 1:
+                yield entry.is_file(follow_symlinks=False)
+            elif entry.is_dir(follow_symlinks=False):
+                yield from _below(entry.path, names[1:], left)
 
 
 class _Opened:
@@ -43,10 +79,11 @@ class _Opened:
             inner = os.open(name, _FOLDER, dir_fd=self._fd)
         except OSError:
             self._put_aside(name)
-            os.mkdir(name, 0o700, dir_fd=self._fd)
+            os.mkdir(name, _MODE, dir_fd=self._fd)
             inner = os.open(name, _FOLDER, dir_fd=self._fd)
         os.close(self._fd)
         self._fd = inner
+        os.fchmod(inner, _MODE)
 
     def write(self, name: str, data: bytes) -> None:
         self._put_aside(name)

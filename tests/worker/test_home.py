@@ -69,3 +69,45 @@ def test_a_home_that_is_a_link_is_refused(place, tmp_path):
         home.put(link, [("f", b"new")])
 
     assert [] == list(place.iterdir())
+
+
+def test_whatever_a_worker_may_do_to_it_its_owner_gets_in(place):
+    (place / ".a/b").mkdir(parents=True)
+    for each in (place / ".a/b", place / ".a", place):
+        each.chmod(0)
+
+    home.put(place, [(".a/b/c", b"new")])
+
+    assert b"new" == (place / ".a/b/c").read_bytes()
+    for each in (place, place / ".a", place / ".a/b"):
+        assert 0o700 == each.stat().st_mode & 0o777
+
+
+def test_a_plain_file_is_found_by_its_path(place):
+    (place / "a/2026/b").mkdir(parents=True)
+    (place / "a/2026/b/x-1.jsonl").write_bytes(b"")
+
+    assert home.has(place, "a", "2026", "b", "x-1.jsonl")
+    assert home.has(place, "a", "*", "*", "*-1.jsonl*")
+    assert not home.has(place, "a", "*", "*", "*-2.jsonl*")
+    assert not home.has(place, "a", "2026")
+    assert not home.has(place, "other", "*")
+
+
+def test_no_link_leads_out_of_it(place, tmp_path):
+    (tmp_path / "outside/b").mkdir(parents=True)
+    (tmp_path / "outside/b/f").write_bytes(b"")
+    (place / "a").symlink_to(tmp_path / "outside")
+    (place / "b").mkdir()
+    (place / "b/f").symlink_to(tmp_path / "outside/b/f")
+
+    assert not home.has(place, "a", "b", "f")
+    assert not home.has(place, "*", "*")
+
+
+def test_countless_files_end_the_look(place, monkeypatch):
+    monkeypatch.setattr(home, "_MOST", 3)
+    for each in "abcd":
+        (place / each).mkdir()
+
+    assert not home.has(place, "*", "*")

@@ -11,6 +11,7 @@ import shlex
 from typing import Any
 
 from gitagent.core.agent import Agent
+from gitagent.worker import home
 from gitagent.worker.backends import version
 from gitagent.worker.backends.claude_stream import SESSION, ClaudeStream
 from gitagent.worker.backends.launch import Launch, Means, Refused
@@ -166,4 +167,4 @@ def saved(folder: Folder, session: str) -> bool:
     if not (folder.confined and SESSION.fullmatch(session)):
         return False
     place = re.sub(r"[^A-Za-z0-9]", "-", folder.inside_tree)
-    return (folder.home / ".claude/projects" / place / f"{session}.jsonl").is_file()
+    return home.has(folder.home, ".claude", "projects", place, f"{session}.jsonl")

@@ -8,6 +8,7 @@ which it does not trust.
 import json
 from typing import Any
 
+from gitagent.worker import home
 from gitagent.worker.backends import version
 from gitagent.worker.backends.codex_stream import SESSION, CodexStream
 from gitagent.worker.backends.launch import Launch, Means, Refused
@@ -75,8 +76,8 @@ def saved(folder: Folder, session: str) -> bool:
     """Whether the program will find a conversation in HOME; without it, it ends."""
     if not SESSION.fullmatch(session):
         return False
-    found = (folder.home / FOLDER / "sessions").glob(f"*/*/*/*-{session}.jsonl*")
-    return next(found, None) is not None
+    day = ("sessions", "*", "*", "*")
+    return home.has(folder.home, *FOLDER.split("/"), *day, f"*-{session}.jsonl*")
 
 
 def configuration(means: Means) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gitagent.core.agent import Agent
 from gitagent.core.models import ANTHROPIC
+from gitagent.worker import home
 from gitagent.worker.backends import version
 from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.backends.opencode_stream import SESSION, OpencodeStream
@@ -94,7 +95,7 @@ def saved(folder: Folder, session: str) -> bool:
     """
     if not (folder.confined and SESSION.fullmatch(session)):
         return False
-    return (folder.home / ".local/share/opencode/opencode.db").is_file()
+    return home.has(folder.home, ".local", "share", "opencode", "opencode.db")
 
 
 def environment(order: Order, means: Means) -> tuple[tuple[str, str], ...]:
