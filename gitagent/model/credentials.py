@@ -68,6 +68,19 @@ class Credentials:
         return key
 
 
+def mend(name: str, provider: Provider) -> str:
+    """Say how a person gives a provider another key than the one it refused."""
+    if provider.key_env:
+        start = "where the daemon is started, and start it again"
+        return f"put a good key into {provider.key_env} {start}"
+    if provider.key_file:
+        return f"write a good key into {provider.key_file}"
+    if provider.keyring:
+        return f"run `keyring set {KEYRING} {provider.keyring}`"
+    where = f"[model.providers.{name}]"
+    return f"name a key in {where} by key_env, key_file or keyring"
+
+
 def _from_file(name: str, file: str) -> tuple[str, str]:
     path = Path(file).expanduser()
     place = f"the file {file}"

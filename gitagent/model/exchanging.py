@@ -305,8 +305,8 @@ class Exchanging:
             content_type=result.content_type,
         )
         left = result.state is State.LEFT
-        failure = lost.failure if lost else None
-        gateway.add(result.usage, None if left else reason, failure)
+        failed = (reached.ref.provider, lost.failure) if lost else None
+        gateway.add(result.usage, None if left else reason, failed)
         return gateway.ended(lambda: self._spent(ended, reserved), result.answer)
 
     def _spent(self, exchange: Exchange, reserved: Reservation) -> Exchange:

@@ -109,7 +109,7 @@ class Gateway:
         self._count = 0
         self._usage = NOTHING
         self._trouble = ""
-        self._failure: Failure | None = None
+        self._failed: tuple[str, Failure] | None = None
         self._was_short = False
         self._room = server.Room(self._bounds.http.bodies)
         self._server = serving.Server(socket, self._serve, self._bounds.sockets, _FULL)
@@ -178,13 +178,15 @@ class Gateway:
         return self._record(lambda: self._journal.ended(make(), answer))
 
     @property
-    def failure(self) -> Failure | None:
-        """What kind of failure the `trouble` is, if a provider was asked."""
+    def failed(self) -> tuple[str, Failure] | None:
+        """Whose failure of what kind the `trouble` is, if a provider was asked."""
         with self._lock:
-            return self._failure
+            return self._failed
 
-    def add(self, usage: Usage, trouble: str | None, failure: Failure | None) -> None:
-        """Note what a request has used.
+    def add(
+        self, usage: Usage, trouble: str | None, failed: tuple[str, Failure] | None
+    ) -> None:
+        """Note what a request has used, and which provider failed it in what way.
 
         ``trouble`` is what was wrong with it, "" if nothing was, None if it was left.
         """
@@ -193,7 +195,7 @@ class Gateway:
             self._usage += usage
             if trouble is not None:
                 self._trouble = clean
-                self._failure = failure
+                self._failed = failed
         if trouble:
             self.say(trouble)
 

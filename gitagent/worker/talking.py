@@ -16,6 +16,7 @@ from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
 from gitagent.host import clock, outlet
 from gitagent.host.confinement import HOME, Door
+from gitagent.model import credentials
 from gitagent.worker import backends
 from gitagent.worker.backends.launch import Means, Refused
 from gitagent.worker.folder import Folder
@@ -31,11 +32,8 @@ PORT = 3130  # inside; beside `outlet.PORT`
 STATUS = "/gitagent/status"
 _SOCKET = "model"
 
-# No further attempt would fare better until somebody has done this.
-_MENDS: dict[Failure | None, str] = {
-    Failure.AUTH: "Put a good key into {key}",
-    Failure.FUNDS: "Pay for the account of the key in {key}",
-}
+# No further attempt would fare better until somebody has mended it.
+_OF_PEOPLE = frozenset({Failure.AUTH, Failure.FUNDS})
 
 
 @dataclass(slots=True)
@@ -69,13 +67,16 @@ class Talk:
         trouble = self.gateway.trouble
         if ending.outcome is not Outcome.FAILED or not trouble:
             return ending
-        mend = _MENDS.get(self.gateway.failure)
-        if mend is None:
-            return replace(ending, reason=f"{ending.reason} {trouble}")
+        name, failure = self.gateway.failed or ("", None)
+        if failure not in _OF_PEOPLE:
+            # Programs tell what the gateway told them, each in other words around it.
+            said = "" if trouble in ending.reason else f"{ending.reason} "
+            return replace(ending, reason=f"{said}{trouble}")
         access = self.gateway.access
-        provider = access.model.providers[access.route.first.provider]
-        place = provider.key_env or provider.key_file or provider.keyring or "nowhere"
-        reason = f"{trouble} {mend.format(key=place)}, then: gitagent task retry"
+        what = credentials.mend(name, access.model.providers[name])
+        if failure is Failure.FUNDS:
+            what = f"pay for its account, or {what}"
+        reason = f"{trouble} {what[0].upper()}{what[1:]}; then: gitagent task retry"
         return replace(
             ending, outcome=Outcome.REFUSED, reason=f"{reason} {access.task}."
         )
