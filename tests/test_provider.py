@@ -409,6 +409,12 @@ def test_garbage_is_no_answer(provider):
         response.json()
 
 
+def test_a_stream_can_go_on_as_garbage(provider):
+    provider.script("s", [Fault("garbage", begun=True)])
+    with pytest.raises(httpx.RemoteProtocolError):
+        post(provider, "messages", messages("script: s", stream=True))
+
+
 def test_a_gate_holds_an_answer_until_the_test_lets_go(provider):
     gate = Gate()
     provider.script("s", [gate, Say("after")])

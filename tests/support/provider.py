@@ -428,6 +428,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case "hung" | "cut" if about is not None:
                 self._stuck(*about, fault)
+            case "garbage" if about is not None and about[1].stream and fault.begun:
+                self._stuck(*about, fault)
             case "garbage":
                 self._bytes(200, "text/html", b"<html>\xff\x00 not an answer {[</html>")
             case _:
@@ -440,7 +442,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json(fault.status or status, body, headers)
 
     def _stuck(self, seen: Seen, asked: Asked, fault: Fault) -> None:
-        """Begin an answer that never ends, or ends in its middle."""
+        """Begin an answer that never ends, ends in its middle, or goes on as none."""
         self.close_connection = True
         answer = [Say("These are words of an answer that has no end. " * 4)]
         hung = fault.kind == "hung"
@@ -449,6 +451,8 @@ class _Handler(BaseHTTPRequestHandler):
             said = wire.events(asked, answer, seen.number, wire.tokens(seen.body))
             for event in _first(said, fault.after):
                 self._chunk(_sse(event))
+            if fault.kind == "garbage":
+                self._chunk(b"data: <html>\n\n")
         elif not hung:
             body = json.dumps(wire.whole(asked, answer, seen.number, 1)).encode()
             self._head(200, {"content-length": str(len(body))})

@@ -109,8 +109,8 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int = 0  # 0: the usual one
     message: str = ""
-    after: int = 3  # events that a `cut` or a `hung` of a stream lets pass
-    begun: bool = False  # a `hung` stream begins first
+    after: int = 3  # events that a `cut` or a begun stream lets pass
+    begun: bool = False  # a stream that is `hung` or `garbage` begins first
 
 
 @dataclass(frozen=True)
