@@ -10,6 +10,7 @@ from gitagent.core.snapshot import Moment
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import (
     Attempt,
+    Attempt,
     AttemptEnd,
     Land,
     Outcome,
@@ -63,8 +64,9 @@ def account(
             base = replace(done, submission=sub)
             return step(record, TaskState.SUBMITTED, now, reason, base=base)
         case Outcome.OK | Outcome.NOTHING:
-            reason = attempt.summary or f"{number} ended well and changed nothing."
-            return step(record, TaskState.DONE, now, reason, base=done)
+            return step(
+                record, TaskState.DONE, now, _without_change(attempt), base=done
+            )
         case Outcome.STOPPED:
             return step(
                 record, TaskState.STOPPED, now, "A person stopped it.", base=done
@@ -87,6 +89,16 @@ def account(
             return failed(
                 record, done, task, settings, now, attempt.reason, ended.output
             )
+
+
+def _without_change(attempt: Attempt) -> str:
+    number = f"Attempt {attempt.number}"
+    if not attempt.summary:
+        return f"{number} ended well and changed nothing."
+    if attempt.outcome is Outcome.OK:
+        # It says that something was done, and nothing was.
+        return f"{number} changed nothing, and says: {attempt.summary}"
+    return attempt.summary
 
 
 def failed(

@@ -53,6 +53,27 @@ def test_an_attempt_that_changed_nothing_is_done_and_its_file_moves():
     assert world.finished == {"a"}
 
 
+@pytest.mark.parametrize(
+    ("outcome", "said", "reason"),
+    [
+        (Outcome.OK, "", "Attempt 1 ended well and changed nothing."),
+        (Outcome.OK, "Added it.", "Attempt 1 changed nothing, and says: Added it."),
+        (Outcome.NOTHING, "It was there.", "It was there."),
+    ],
+)
+def test_what_changed_nothing_is_not_told_as_if_it_had(outcome, said, reason):
+    world = World()
+    world.add_task("a")
+    world.settle()
+    world.end("a", outcome)
+    ended = world.ended["a"]
+    attempt = replace(ended.attempt, summary=said)
+    world.ended["a"] = replace(ended, attempt=attempt)
+    world.settle()
+
+    assert (TaskState.DONE, reason) == (state(world), world.records["a"].reason)
+
+
 def test_more_tasks_than_workers_wait_by_priority_and_then_age():
     world = World(settings=settings(parallel=1))
     world.add_task("first")
