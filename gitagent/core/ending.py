@@ -10,7 +10,6 @@ from gitagent.core.snapshot import Moment
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import (
     Attempt,
-    Attempt,
     AttemptEnd,
     Land,
     Outcome,
