@@ -53,9 +53,7 @@ class Candidate:
     changes: tuple[PathChange, ...] = ()  # what the last step does to the tree
     colliding: tuple[str, ...] = ()  # new paths equal to others after casefold and NFC
     weakened: tuple[tuple[str, str], ...] = ()  # (test, how it judges less than before)
-    starts: tuple[
-        tuple[str, str | None], ...
-    ] = ()  # task files put there: (path, agent)
+    starts: tuple["Started", ...] = ()  # task files that the last step puts there
     settings: Settings | None = None  # what the step makes of them; None: unchanged
     commit: str = ""  # of the product tree, with base and tips as parents; "": not made
 
@@ -68,6 +66,15 @@ class Candidate:
     def tip(self) -> str:
         """The commit that the last step merges; empty for the bare target."""
         return self.tips[-1] if self.tips else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A task file that a submission adds or changes."""
+
+    path: str
+    agent: str | None  # that it names; None: the default
+    budget: tuple[tuple[str, float], ...] = ()  # that it names; (): the default
 
 
 def carried(

@@ -1,7 +1,7 @@
 """Grants only shrink: what one agent has that the one which starts it lacks.
 
 Bounds that cannot be compared count as wider. A model is no grant: what it may cost is
-bounded by budgets, whoever starts a task.
+bounded by the budgets of tasks, which `policy` compares.
 """
 
 import re

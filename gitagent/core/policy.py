@@ -4,6 +4,7 @@ Every rule is about the difference between the target and the merged tree, so wh
 the target already has, or what a merge drops, is nobody's offence.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -75,7 +76,8 @@ def rule(
         signs = [*gates(settings.check, product), *weakened]
         found += _worker_offences(records, product, submission.task, task, agent)
         if agent is not None and "start_task" in agent.may:
-            found += _wider(candidate, settings.worker.agent, agent, agents or {})
+            found += _wider(candidate, settings, agent, agents or {})
+            found += _dearer(candidate, settings, task)
         if task is not None:
             found += mismatches(task, product, submission.divergence or "")
     needed = _needed(product, settings, signs)
@@ -180,12 +182,12 @@ def _worker_offences(
 
 
 def _wider(
-    candidate: Candidate, default: str, agent: Agent, agents: Mapping[str, Agent]
+    candidate: Candidate, settings: Settings, agent: Agent, agents: Mapping[str, Agent]
 ) -> list[str]:
     """Return what the tasks that a worker starts could do, and it itself could not."""
     found = []
-    for path, asked in candidate.starts:
-        name = asked or default
+    for each in candidate.starts:
+        path, name = each.path, each.agent or settings.worker.agent
         child = agents.get(name, SHELL if name == SHELL.name else None)
         if child is None:
             found.append(
@@ -196,6 +198,22 @@ def _wider(
             start = f"A task has at most the grants of what starts it: {named((path,))}"
             found.append(f"{start} names an agent that has more. {' '.join(extra)}")
     return found
+
+
+def _dearer(
+    candidate: Candidate, settings: Settings, task: TaskFile | None
+) -> list[str]:
+    """Return which tasks that a worker starts may spend more than its own may."""
+    own = dict(task.budget if task else ()) or settings.budget.task
+    dear = [
+        each.path
+        for each in candidate.starts
+        if any(
+            (dict(each.budget) or settings.budget.task).get(unit, math.inf) > limit
+            for unit, limit in own.items()
+        )
+    ]
+    return [_say("May spend more than the task that starts it", tuple(dear))]
 
 
 def _paths(changes: tuple[PathChange, ...]) -> tuple[str, ...]:

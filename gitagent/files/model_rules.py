@@ -55,14 +55,7 @@ def _fallback_problem(model: Model) -> Problem:
         first, other = resolve(model.default, model), resolve(written, model)
         if isinstance(other, str):
             return _model_problem(model)(written)
-        if first == other:
-            return "leave it out: it is the default"
-        if isinstance(first, str):
-            return None
-        kind = model.providers[first.provider].kind
-        if model.providers[other.provider].kind == kind:
-            return None
-        return f"name a model of a provider of the default's kind, {kind}"
+        return "leave it out: it is the default" if first == other else None
 
     return problem
 

@@ -1,8 +1,8 @@
-"""Which tasks a submission starts, and with which agent."""
+"""Which tasks a submission starts, with which agent and budget."""
 
 from collections.abc import Iterable
 
-from gitagent.core.candidate import PathChange
+from gitagent.core.candidate import PathChange, Started
 from gitagent.core.layout import TASKS
 from gitagent.core.task import Refusal
 from gitagent.files import taskfile
@@ -10,13 +10,8 @@ from gitagent.files.text import FILE_LIMIT
 from gitagent.git.objects import BLOB, Objects
 
 
-def started(
-    objects: Objects, changes: Iterable[PathChange]
-) -> tuple[tuple[str, str | None], ...]:
-    """Return path and named agent of each task file that is new or changed.
-
-    One that names no agent has None; one that cannot be used starts nothing.
-    """
+def started(objects: Objects, changes: Iterable[PathChange]) -> tuple[Started, ...]:
+    """Return the task files that are new or changed, but for those of no use."""
     found = []
     for change in changes:
         folder, _, name = change.path.rpartition("/")
@@ -28,5 +23,5 @@ def started(
         stem = name.removesuffix(".md")
         task = taskfile.parse(stem, change.new_blob, data, change.path)
         if not isinstance(task, Refusal):
-            found.append((change.path, task.agent))
+            found.append(Started(change.path, task.agent, task.budget))
     return tuple(found)

@@ -7,12 +7,13 @@ from itertools import product
 import pytest
 
 from gitagent.core.agent import GRANTS, Agent
-from gitagent.core.candidate import Candidate, Change, PathChange
+from gitagent.core.candidate import Candidate, Change, PathChange, Started
 from gitagent.core.glob import matching
 from gitagent.core.grants import widening
 from gitagent.core.policy import rule
 from gitagent.core.settings import Settings, Worker
 from gitagent.core.submission import Submission, SubmissionState
+from gitagent.core.task import TaskFile
 
 TREES = 10_000
 SINCE = "2026-11-30T12:00:00Z"
@@ -152,9 +153,13 @@ def test_a_program_of_ones_own_is_a_shell_whatever_its_definition_says():
     assert ("tool may shell, and lead does not.",) == widening(child, parent)
 
 
-def ruled(starts, *, agent=PARENT, task="plan", agents=None, default="shell"):
+def ruled(
+    starts, *, agent=PARENT, task="plan", agents=None, default="shell", file=None
+):
+    starts = tuple(Started(*each) for each in starts)
     changes = tuple(
-        PathChange(path, Change.ADDED, 0, 0o100644, "", "c" * 40) for path, _ in starts
+        PathChange(each.path, Change.ADDED, 0, 0o100644, "", "c" * 40)
+        for each in starts
     )
     candidate = Candidate("b", ("t",), product="p", changes=changes, starts=starts)
     submission = Submission(
@@ -162,7 +167,7 @@ def ruled(starts, *, agent=PARENT, task="plan", agents=None, default="shell"):
     )
     settings = Settings(worker=Worker(agent=default))
     return " ".join(
-        rule(candidate, submission, settings, agent=agent, agents=agents).no
+        rule(candidate, submission, settings, file, agent, agents=agents).no
     )
 
 
@@ -198,3 +203,25 @@ def test_an_agent_that_is_still_to_be_defined_could_be_anything():
 
 def test_a_person_starts_tasks_for_whomever_they_like():
     assert "" == ruled(((OTHER, "claude"),), agents=AGENTS, task=None)
+
+
+@pytest.mark.parametrize(
+    ("own", "budget", "may"),
+    [
+        ((), (), True),
+        ((), (("usd", 5.0),), True),
+        ((), (("usd", 5.1),), False),
+        ((), (("tokens", 10.0),), False),  # and so no limit in usd
+        ((("usd", 1.0),), (), False),
+        ((("usd", 1.0),), (("usd", 1.0), ("tokens", 10.0)), True),
+        ((("usd", 1.0), ("tokens", 10.0)), (("usd", 1.0),), False),
+    ],
+)
+def test_a_task_that_a_worker_starts_may_spend_at_most_what_its_own_may(
+    own, budget, may
+):
+    file = TaskFile("plan", "b" * 40, "Plan", "", budget=own)
+    found = ruled(((OTHER, "narrow", budget),), agents=AGENTS, file=file)
+
+    assert may is ("May spend more" not in found)
+    assert may or OTHER in found

@@ -70,11 +70,6 @@ PRICE = PROVIDER + 'prices = { "m" = { %s } }\n'
             "model.fallback contains",
             "it is the default",
         ),
-        (
-            '[model]\nfallback = ["p:m"]\n' + PROVIDER + 'kind = "openai"',
-            "model.fallback contains",
-            "of the default's kind, anthropic",
-        ),
         ('[model]\nfallback = [" "]', "model.fallback contains", "leave it out"),
         ('[model.aliases]\n"a:b" = "m"', "is no short name", "without a colon"),
         ('[model.aliases]\na = "no:m"', "model.aliases.a is", "one of the providers"),
