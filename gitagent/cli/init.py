@@ -74,7 +74,7 @@ def _tell(repo: Repository, objects: Objects, plan: Plan, commit: str) -> None:
     if plan.agents:
         say.out(
             f"coding agents on this machine: {', '.join(plan.agents)}; a task picks one"
-            f' with `agent = "{plan.agents[0]}"`'
+            f' with `agent = "{plan.agents[0]}"`; what each lacks: gitagent agents'
         )
     problem = sandbox.probe()
     say.out("sandbox: usable" if problem is None else f"sandbox: {problem}")

@@ -82,7 +82,7 @@ def route(agent: Agent, settings: Model) -> Route | str:
     wanted = short.get(named, named) or settings.default
     first = resolve(wanted, settings)
     if isinstance(first, str):
-        return f"{first[:-1]}, which agent {agent.name} uses." if named else first
+        return f"Agent {agent.name} names {named}. {first}" if named else first
     speaks = SPEAKS[agent.backend]
     kind = settings.providers[first.provider].kind
     if named and kind in speaks:

@@ -57,7 +57,10 @@ def test_what_claude_code_calls_the_same_as_before_is_the_default(model):
 @pytest.mark.parametrize(
     ("agent", "part"),
     [
-        (Agent("x", "claude", model="nobody:y"), "which agent x uses."),
+        (
+            Agent("x", "claude", model="nobody:y"),
+            "Agent x names nobody:y. There is no provider nobody",
+        ),
         (Agent("x", "claude", model="gpt:gpt-5"), "speaks the API anthropic"),
         (Agent("x", "codex", model="second:claude-x"), "speaks the API openai"),
         (Agent("x", "claude", model="second:"), "has no name"),
