@@ -6,6 +6,7 @@ Until then nothing is passed on, so that the request can still be sent again.
 from dataclasses import dataclass, field
 
 from gitagent.core.failure import Failure, classify, said, told
+from gitagent.files import clean
 from gitagent.host import clock
 from gitagent.model.answer import LARGEST_EVENT, Event, Meter, Splitter
 from gitagent.model.request import Asked
@@ -46,7 +47,7 @@ def told_error(body: bytes, status: int, name: str) -> Lost:
     """Return what a provider's own error means; 200: it came as an event."""
     what = said(body)
     failure = classify(status, what)
-    words = " ".join(what.message.split())[:500].rstrip(".")
+    words = clean.sentence(what.message, 500).rstrip(".")
     by = f" ({status})" if status != 200 else ""
     reason = f"The provider {name} answered {failure}{by}"
     return Lost(failure, f"{reason}: {words}." if words else f"{reason}.", status, body)

@@ -6,6 +6,7 @@ from functools import partial
 
 from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
+from gitagent.files import clean
 from gitagent.files.duration import duration
 from gitagent.host import clock, kin
 from gitagent.host.boot import boot_id
@@ -33,6 +34,7 @@ from gitagent.worker.workspace import give
 AGENT = "agent.json"  # there is one: the agent was started, or was about to be
 EXIT = "exit.json"  # there is one: it has ended
 
+_PROGRAM = 80  # characters of what a program says that it is
 _KEEP = 4096  # bytes for the reason why it could not be started; the log has the rest
 
 
@@ -159,15 +161,16 @@ def _run(
 def _told(ending: Ending, final: Final, launch: backends.Launch) -> Ending:
     """Add what the program says of its end; it can only make it worse."""
     outcome, reason = ending.outcome, ending.reason
-    if final.error and outcome in {Outcome.OK, Outcome.FAILED}:
-        outcome, reason = Outcome.FAILED, final.error
+    error = clean.visible(final.error)
+    if error and outcome in {Outcome.OK, Outcome.FAILED}:
+        outcome, reason = Outcome.FAILED, error
     return replace(
         ending,
         outcome=outcome,
         reason=reason,
         spoken=True,
-        answer="" if final.error else shortened(final.answer.strip(), ANSWER),
-        program=final.program or launch.program,
+        answer="" if error else shortened(clean.visible(final.answer).strip(), ANSWER),
+        program=clean.sentence(final.program, _PROGRAM) or launch.program,
         questions=final.questions,
     )
 

@@ -15,6 +15,7 @@ NAME = "transcript"
 LIMIT = 8 * 1024 * 1024  # bytes of the file
 _LINE = 4 * 1024 * 1024  # bytes of one line of output; of a longer one nothing is kept
 _SHOWN = 2000  # characters of an entry in the log
+_SESSIONS = 100  # names of its conversation that a program may come up with
 
 
 class Reader:
@@ -32,6 +33,9 @@ class Reader:
         self._log = log
         self._on_session = on_session
         self._session = ""
+        self._sessions = 0
+        self._kept = bytearray()  # for the file, and for the log: written at once,
+        self._shown = bytearray()  # since lines can be as short as they are many
         self._rest = bytearray()
         self._long = False  # in the middle of a line that is too long
         self._size = 0
@@ -47,11 +51,13 @@ class Reader:
         if len(self._rest) > _LINE:
             self._rest.clear()
             self._long = True
+        self._flush()
 
     def end(self) -> Final:
         """Take what came after the last line end; return how the program ended."""
         if self._rest:
             self._line()
+        self._flush()
         return self._stream.final()
 
     def _line(self) -> None:
@@ -64,21 +70,29 @@ class Reader:
         for entry in self._stream.feed(line):
             self._note(entry)
         session = self._stream.final().session
-        if session and session != self._session:
+        if session and session != self._session and self._sessions < _SESSIONS:
+            self._sessions += 1
             self._session = session
             self._on_session(session)
 
     def _note(self, entry: Entry) -> None:
-        self._log.write(_for_people(entry).encode(errors="replace"))
+        self._shown += _for_people(entry).encode(errors="replace")
         if self._full:
             return
         line = entry.line()
         if self._size + len(line) > LIMIT:
             self._full = True
             line = Entry("note", f"what follows is past {LIMIT} bytes").line()
-        with self._path.open("ab") as file:
-            file.write(line)
+        self._kept += line
         self._size += len(line)
+
+    def _flush(self) -> None:
+        kept, self._kept = self._kept, bytearray()
+        shown, self._shown = self._shown, bytearray()
+        self._log.write(bytes(shown))
+        if kept:
+            with self._path.open("ab") as file:
+                file.write(kept)
 
 
 def load(path: Path) -> bytes:

@@ -323,3 +323,14 @@ def test_connections_to_a_provider_are_kept(tmp_path):
             assert START + STOP == found.messages(stream=True).content
 
         assert 1 == len(accepted)
+
+
+def test_what_a_provider_says_of_a_failure_moves_no_cursor_and_hides_nothing(tmp_path):
+    evil = json.dumps({"error": {"message": "a \x1b]0;x\x07 \u202e b"}}).encode()
+    refusal = answer(evil, "400 Bad Request")
+    with raw(refusal) as server, house(tmp_path, server.url) as found:
+        found.messages()
+
+        (ended,) = found.journal.ends
+        assert r"400): a \x1b]0;x\x07 \u202e b." in ended.reason
+        assert all(each.isprintable() for each in (ended.reason, *found.lines))

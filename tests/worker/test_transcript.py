@@ -117,3 +117,10 @@ def test_a_long_text_keeps_both_ends():
     assert text.startswith("a")
     assert text.endswith("b")
     assert len(text) < ANSWER + 40
+
+
+def test_a_program_that_renames_its_conversation_all_the_time_is_not_followed(made):
+    reader, sessions, _ = made
+    reader.write(b"".join(b"session %d\n" % each for each in range(1000)))
+
+    assert [str(each) for each in range(100)] == sessions

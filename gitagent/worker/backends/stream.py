@@ -6,7 +6,7 @@ used becomes a note, and nothing is believed but how the program itself says it 
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from gitagent.core.question import Question
@@ -28,8 +28,9 @@ class Entry:
 
     def line(self) -> bytes:
         """Return it as a line of JSON, without what is empty."""
-        values = {key: value for key, value in asdict(self).items() if value}
-        values["text"] = shortened(self.text, TEXT)
+        values = {"kind": self.kind, "text": shortened(self.text, TEXT)}
+        values |= {"name": self.name} if self.name else {}
+        values |= {"call": self.call} if self.call else {}
         return json.dumps(values, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
