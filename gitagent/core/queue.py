@@ -30,7 +30,7 @@ from gitagent.core.settle import changed, offers, settle, write
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.stack import with_needs
 from gitagent.core.submission import Submission, SubmissionState, in_order
-from gitagent.core.switch import RED_TARGET, Position
+from gitagent.core.switch import RED_TARGET, REPAIR, Position
 
 RACES: Final = 5  # landings that may lose the race for the target before a pause
 
@@ -158,7 +158,10 @@ class _Turn:
         if bare.fact is not Fact.FAILED:
             return None
         why = " ".join(failure.reason for failure in bare.failed)
-        reason = f"{RED_TARGET}, with nothing merged: {why} Land a repair."
+        reason = f"{RED_TARGET}, with nothing merged: {why} {REPAIR}"
+        own = " ".join(failure.reason for failure in failed.failed)
+        if own != why:
+            reason = f"{reason} This is none yet: {own}"
         return [*_stay(submission, reason, self.now)]
 
     def _asked(self, order: Set) -> list[tuple[Set, Verdict]]:

@@ -31,6 +31,7 @@ class Switch:
 
 RUNNING: Final = Switch()
 RED_TARGET: Final = "The target is red"  # how the reason of those that it stops begins
+REPAIR: Final = "Land a repair."  # what follows is about the submission alone
 
 
 def stopped(switch: Switch) -> str:

@@ -26,7 +26,7 @@ from gitagent.core.layout import (
 )
 from gitagent.core.settings import Guard
 from gitagent.core.submission import Submission
-from gitagent.core.switch import RED_TARGET, frozen, stopped
+from gitagent.core.switch import RED_TARGET, REPAIR, frozen, stopped
 from gitagent.core.task import Refusal, TaskFile, TaskRecord
 from gitagent.daemon import answerfiles, lineup, remembered
 from gitagent.daemon.committed import unreadable
@@ -226,7 +226,8 @@ def _stopped(
     if said := stopped(turned) or frozen(refused, turned):
         return said
     reasons = (each.reason or "" for each in known if not each.settled)
-    return next((text for text in reasons if text.startswith(RED_TARGET)), None)
+    red = next((text for text in reasons if text.startswith(RED_TARGET)), None)
+    return red and red.partition(REPAIR)[0] + REPAIR
 
 
 def open_submissions(repo: Repository, objects: Objects) -> list[Submission]:

@@ -427,3 +427,13 @@ def test_a_target_that_is_named_anew_is_found(repo):
     after = call(repo, "status", "--json").json["target"]["ref"]
 
     assert ("refs/heads/agents", "refs/heads/main") == (before, after)
+
+
+def test_of_a_red_target_the_head_says_what_concerns_all(repo):
+    tip = repo.commit({"x": "x"}, branch="work")
+    red = "The target is red: Check a failed. Land a repair."
+    ledger.submission(repo, tip, reason=f"{red} This is none yet: Check b failed.")
+    said = call(repo, "status", "--json").json
+
+    assert red == said["target"]["paused"]
+    assert said["submissions"][0]["reason"].endswith("Check b failed.")

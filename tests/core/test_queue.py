@@ -357,6 +357,29 @@ def test_all_that_a_red_target_stops_say_so_and_go_on_after_a_repair():
     assert SubmissionState.LANDED is by_tip(world, "b").state
 
 
+@pytest.mark.parametrize(
+    ("result", "more"),
+    [
+        (Result.FAILED, ""),
+        (Result.BROKEN, " This is none yet: Check lint could not be run (exit 1)."),
+    ],
+)
+def test_what_fails_otherwise_than_a_red_target_is_told_what_it_lacks(result, more):
+    world = World(cores=1)
+    world.receipts.clear()
+    world.offers = {"refs/heads/land/a": "a"}
+    world.settle()
+    for _ in range(12):
+        for key, run in list(world.runs.items()):
+            bare = not run.candidate.tips
+            world.end_run(key, Result.FAILED if bare else result)
+        world.settle()
+
+    _, repair, told = (by_tip(world, "a").reason or "").partition("Land a repair.")
+
+    assert ("Land a repair.", more) == (repair, told.partition(" Check unit")[0])
+
+
 def test_one_tip_on_two_branches_is_one_submission():
     world = World()
     world.offers = {"refs/heads/land/a": "same", "refs/heads/land/b": "same"}
