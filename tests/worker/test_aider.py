@@ -12,7 +12,7 @@ from gitagent.worker.backends import aider
 from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.folder import Folder
 from tests.support import agents
-from tests.support.provider import Fault, Gate, Provider, Say
+from tests.support.provider import Fault, Provider, Say
 from tests.support.repos import Repo
 
 MODEL = "some-model"
@@ -193,18 +193,11 @@ class Run:
             {"calc.py": "def add(a, b):\n    return a - b\n", "other.py": "x = 1\n"},
         )
 
-    def start(
-        self, prompt: str = "Mend add.", session: str = "", **fields
-    ) -> tuple[Launch, subprocess.Popen]:
-        api = fields.pop("api", OPENAI)
+    def __call__(self, **fields) -> tuple[Launch, list]:
         given = means(
-            self.provider.url,
-            api=api,
-            token=self.provider.key,
-            home=str(self.folder.home),
-            session=session,
+            self.provider.url, token=self.provider.key, home=str(self.folder.home)
         )
-        text = f"script: fix\n{prompt}\n"
+        text = "script: fix\nMend add.\n"
         launch = prepared(self._work, self.folder, text, given=given, **fields)
         for name, data in launch.files:
             (self.folder.given / name).write_bytes(data)
@@ -213,26 +206,19 @@ class Run:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         env = {"HOME": str(self.folder.home), "PATH": os.environ["PATH"]}
-        running = subprocess.Popen(
+        done = subprocess.run(
             launch.argv,
             cwd=self.folder.tree,
             env={**env, **dict(launch.env)},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=90,
+            check=False,
         )
-        return launch, running
-
-    def end(self, launch: Launch, running: subprocess.Popen) -> list:
-        try:
-            out, _ = running.communicate(timeout=90)
-        finally:
-            running.kill()
-        return [each for line in out.splitlines() for each in launch.stream.feed(line)]
-
-    def __call__(self, *args, **fields) -> tuple[Launch, list]:
-        launch, running = self.start(*args, **fields)
-        return launch, self.end(launch, running)
+        told = [
+            e for line in done.stdout.splitlines() for e in launch.stream.feed(line)
+        ]
+        return launch, told
 
 
 @pytest.fixture
@@ -273,27 +259,6 @@ def test_the_real_program_looks_for_the_file_mends_it_tests_it_and_commits(run):
     caches = [each for each in left(run.repo) if each != ".env"]
 
     assert all(each.startswith(".aider.tags.cache.v") for each in caches)
-
-
-@pytest.mark.slow
-def test_the_real_program_goes_on_after_it_was_killed(run):
-    gate = Gate()
-    run.provider.script("fix", [gate, Say(WHOLE), Say("mend")], bare=True)
-    first, running = run.start("Mend add.", api=ANTHROPIC)
-    gate.wait()
-    running.kill()
-    run.end(first, running)
-    session = first.stream.final().session
-
-    again, _ = run("Go on with calc.py.", session, api=ANTHROPIC)
-    told = run.provider.requests[1].body
-
-    assert "" == first.stream.final().answer
-    assert "" == again.stream.final().error
-    assert "return a + b" in run.repo.git("show", "HEAD:calc.py")
-    for words in (b"Mend add.", b"Go on with calc.py."):
-        assert words in told
-    assert {"/v1/messages"} == {each.path for each in run.provider.requests}
 
 
 @pytest.mark.slow

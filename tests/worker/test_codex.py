@@ -15,7 +15,7 @@ from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.folder import Folder
 from gitagent.worker.inside import lines
 from tests.support import agents
-from tests.support.provider import Fault, Gate, Mcp, Provider, Say, Shell
+from tests.support.provider import Fault, Mcp, Provider, Say, Shell
 
 MODEL = "some-model"
 SESSION = "01a22e25-78c5-7e90-8014-e6cef372d856"
@@ -174,12 +174,11 @@ class Run:
         for each in (self.tree, self.folder.home, self.folder.given, self.folder.out):
             each.mkdir(parents=True)
 
-    def start(self, session: str = "") -> tuple[Launch, subprocess.Popen]:
+    def __call__(self) -> tuple[Launch, list]:
         given = means(
             self.provider.url,
             token=self.provider.key,
             home=str(self.folder.home),
-            session=session,
             mcp=lines.mcp(),
         )
         launch = prepared(self._work, self.folder, given=given)
@@ -194,30 +193,19 @@ class Run:
             "GITAGENT_PROMPT_FILE": str(self.folder.given / "prompt.md"),
             "GITAGENT_RETURN_FILE": str(self.folder.out / "return.json"),
         }
-        running = subprocess.Popen(
+        done = subprocess.run(
             launch.argv,
             cwd=self.tree,
             env={**env, **dict(launch.env)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            input=b"script: fix\n",
+            capture_output=True,
+            timeout=60,
+            check=False,
         )
-        running.stdin.write(b"script: fix\n")
-        running.stdin.close()
-        running.stdin = None
-        return launch, running
-
-    def end(self, launch: Launch, running: subprocess.Popen) -> list:
-        try:
-            out, _ = running.communicate(timeout=60)
-        finally:
-            running.kill()
-        return [each for line in out.splitlines() for each in launch.stream.feed(line)]
-
-    def __call__(self, session: str = "") -> tuple[Launch, list]:
-        launch, running = self.start(session)
-        return launch, self.end(launch, running)
+        told = [
+            e for line in done.stdout.splitlines() for e in launch.stream.feed(line)
+        ]
+        return launch, told
 
 
 @pytest.fixture
@@ -250,28 +238,6 @@ def test_the_real_program_works_with_its_shell_and_the_server(run):
     assert {MODEL} == {each.json["model"] for each in run.provider.requests}
     assert {"/v1/responses"} == {each.path for each in run.provider.requests}
     assert 1 == run.provider.requests[0].body.count(b"Be kind.")
-
-
-@pytest.mark.slow
-def test_the_real_program_goes_on_after_it_was_killed(run):
-    gate = Gate()
-    run.provider.script(
-        "fix", [Shell("echo made >made.txt"), gate, Shell("cat made.txt"), Say("Done.")]
-    )
-    launch, running = run.start()
-    gate.wait()
-    os.killpg(running.pid, 9)
-    run.end(launch, running)
-    session = launch.stream.final().session
-
-    again, told = run(session)
-    final = again.stream.final()
-
-    assert "" == launch.stream.final().answer
-    assert session == final.session
-    assert ("Done.", "") == (final.answer, final.error)
-    assert "made\n" in [each.text for each in told if each.kind == "result"]
-    assert b"echo made >made.txt" in run.provider.requests[2].body
 
 
 @pytest.mark.slow

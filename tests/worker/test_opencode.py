@@ -1,12 +1,8 @@
-"""The backend ``opencode``, and opencode as an ACP agent, with the real program."""
+"""The backend ``opencode``: what the program is told, and how it fails."""
 
 import json
 import os
-import signal
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +10,11 @@ import pytest
 from gitagent.core.agent import Agent
 from gitagent.core.models import ANTHROPIC, OPENAI, ModelRef, Route
 from gitagent.worker import home
-from gitagent.worker.backends import acp, opencode, version
+from gitagent.worker.backends import opencode, version
 from gitagent.worker.backends.launch import Launch, Means, Refused
-from gitagent.worker.backends.stream import Entry, Final
 from gitagent.worker.folder import Folder
-from gitagent.worker.workspace import give
 from tests.support import agents
-from tests.support.provider import Fault, Gate, Provider, Say, Shell
-from tests.worker.work import Work
+from tests.support.provider import Fault, Provider
 
 
 def means(url: str = "http://127.0.0.1:3130", **fields: Any) -> Means:
@@ -153,144 +146,40 @@ def test_a_version_is_read_from_the_package_and_asked_for_once(tmp_path):
 # --- the real one
 
 
-@dataclass(slots=True)
-class Place:
-    """One agent's home and worktree, without a sandbox."""
-
-    work: Work
-    folder: Folder
-    provider: Provider
-    agent: Agent
-    running: subprocess.Popen[bytes] | None = None
-    heard: bytes = b""
-
-    def start(self, prompt: str, session: str = "") -> tuple[Launch, Any]:
-        # Its path does not change here, so that going on is possible.
-        module = acp if self.agent.backend == "acp" else opencode
-        order = self.work.order(agent=self.agent)
-        given = means(self.provider.url, token=self.provider.key, session=session)
-        launch = module.prepare(order, _Same(self.folder), prompt, given)
-
-        assert isinstance(launch, Launch), launch
-        for name, data in launch.files:
-            give(self.folder, name, data)
-        home.put(self.folder.home, launch.home)
-        self.running = subprocess.Popen(
-            launch.argv,
-            cwd=self.folder.tree,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "HOME": str(self.folder.home),
-                **dict(launch.env),
-            },
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        assert self.running.stdin is not None
-        self.running.stdin.write(launch.stdin or b"")
-        self.running.stdin.close()
-        self.running.stdin = None
-        return launch, self.running
-
-    def hear_session(self) -> None:
-        """Read until the name of the conversation was told."""
-        assert self.running is not None
-        assert self.running.stdout is not None
-        while b'"ses_' not in self.heard:
-            line = self.running.stdout.readline()
-
-            assert line, "it ended"
-            self.heard += line
-
-    def kill(self) -> None:
-        """End the program and what it started, as the end of its sandbox does."""
-        assert self.running is not None
-        os.killpg(self.running.pid, signal.SIGKILL)
-
-    def end(self, launch: Launch) -> tuple[int, list[Entry], Final]:
-        assert self.running is not None
-        assert launch.stream is not None
-        output, _ = self.running.communicate(timeout=100)
-        lines = (self.heard + output).split(b"\n")
-        self.heard = b""
-        entries = [each for line in lines for each in launch.stream.feed(line)]
-        return self.running.returncode, entries, launch.stream.final()
-
-
-class _Same(Folder):
-    """A folder at the same path each time, as one is inside a sandbox."""
-
-    def __init__(self, folder: Folder) -> None:
-        super().__init__(folder.path, confined=True)
-
-    @property
-    def inside_tree(self) -> str:
-        return str(self.tree)
-
-    @property
-    def inside_given(self) -> str:
-        return str(self.given)
-
-
-@pytest.fixture
-def place(request, work, tmp_path, monkeypatch) -> Iterator[Place]:
+@pytest.mark.slow
+def test_a_model_that_fails_is_the_reason(work, tmp_path, monkeypatch):
     agents.put_on_path(monkeypatch, "opencode")
     folder = Folder(tmp_path / "attempt", confined=False)
-    for each in (folder.tree, folder.home, folder.given, folder.out):
+    for each in (folder.tree, folder.home):
         each.mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", "."], cwd=folder.tree, check=True)
-    Path(folder.tree, "AGENTS.md").write_text("Heed the house rule.\n")
-    argv = ("opencode", "acp") if request.param == "acp" else ()
-    found = Agent("helper", request.param, argv=argv)
+    (folder.tree / "AGENTS.md").write_text("Heed the house rule.\n")
+    order = work.order(agent=agent())
     with Provider() as provider:
-        place = Place(work, folder, provider, found)
-        yield place
-        if place.running is not None and place.running.poll() is None:
-            place.kill()
-            place.running.communicate(timeout=30)
+        provider.script("fix", [Fault("invalid", message="no such luck")])
+        given = means(provider.url, token=provider.key)
+        launch = opencode.prepare(order, folder, "# Task fix: Make it.", given)
 
+        assert isinstance(launch, Launch), launch
 
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["opencode", "acp"], indirect=True)
-def test_one_that_is_killed_goes_on_with_its_conversation(place):
-    gate = Gate()
-    steps = [Shell("echo hi > made.txt"), gate, Say("It is made.")]
-    place.provider.script("fix", steps)
-    launch, _ = place.start("# Task fix: Make it.")
-    gate.wait()
-    place.hear_session()
-    place.kill()
-    _, entries, final = place.end(launch)
+        home.put(folder.home, launch.home)
+        done = subprocess.run(
+            launch.argv,
+            cwd=folder.tree,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(folder.home), **dict(launch.env)},
+            input=launch.stdin,
+            capture_output=True,
+            timeout=100,
+            check=False,
+        )
+        (seen,) = provider.requests
+    for line in done.stdout.split(b"\n"):
+        launch.stream.feed(line)
+    final = launch.stream.final()
 
-    assert "hi\n" == (place.folder.tree / "made.txt").read_text()
-    assert final.error
-    assert "" == final.answer
-
-    gate.release.set()
-    launch, _ = place.start("# Task fix: Go on.", final.session)
-    code, entries, again = place.end(launch)
-    newest = place.provider.requests[-1].body.decode()
-
-    assert (0, "") == (code, again.error)
-    assert final.session == again.session
-    assert "It is made." == again.answer
-    assert [Entry("say", "It is made.")] == entries
-    assert "Task fix: Make it." in newest
-    assert "echo hi > made.txt" in newest
-    assert "Heed the house rule." in newest
-    assert {"m-1"} == {each.json["model"] for each in place.provider.requests}
-    assert not (place.folder.home / ".npm").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["opencode"], indirect=True)
-def test_a_model_that_fails_is_the_reason(place):
-    place.provider.script("fix", [Fault("invalid", message="no such luck")])
-    launch, _ = place.start("# Task fix: Make it.")
-    code, _, final = place.end(launch)
-
-    assert 1 == code
+    assert 1 == done.returncode
     assert "" == final.answer
     assert "no such luck" in final.error
+    assert "m-1" == seen.json["model"]
+    assert b"Heed the house rule." in seen.body
+    # It has downloaded nothing.
+    assert not (folder.home / ".npm").exists()
