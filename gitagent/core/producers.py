@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from gitagent.core.manifest import (
@@ -109,18 +110,20 @@ def _tool_name(value: Any) -> str:  # noqa: ANN401 - JSON
 def _cut(
     span: Span, body: bytes, theirs: str, parts: Sequence[tuple[str, str]]
 ) -> list[Span]:
-    """Cut a block around the texts that are ours, where they are in this order."""
+    """Cut a block around the texts that are ours."""
     words = text_of(span.value) or ""
     found: list[tuple[int, int, str]] = []
-    end = 0
-    for producer, text in parts:
-        at = words.find(text, end) if text else -1
-        if at < 0:
-            continue
-        if found and not words[end:at].strip():  # the gap between two of ours
-            found[-1] = (found[-1][0], at, found[-1][2])
-        end = at + len(text)
-        found.append((at, end, producer))
+    for producer, text in sorted(parts, key=lambda part: -len(part[1])):
+        at = words.find(text) if text else -1
+        # A short one can also be a piece of a long one.
+        while at >= 0 and any(at < e and s < at + len(text) for s, e, _ in found):
+            at = words.find(text, at + 1)
+        if at >= 0:
+            found.append((at, at + len(text), producer))
+    found.sort()
+    for n, ((_, end, _), (start, _, _)) in enumerate(pairwise(found)):
+        if not words[end:start].strip():  # the gap between two of ours
+            found[n] = (found[n][0], start, found[n][2])
     whole = _by(span, theirs)
     if not found:
         return [whole]

@@ -63,12 +63,15 @@ def run(
     if isinstance(found, backends.Refused):
         return Ending(Outcome.REFUSED, found.reason)
     saved = found is not None and bool(backends.session(order, folder))
-    parts = (prompt.resumed if saved else prompt.parts)(order, folder, known)
+    begun = prompt.parts(order, folder, known)
+    parts = prompt.resumed(order, folder, known) if saved else begun
     told = Told(parts, known)
     if found is None:
         ending = _run(order, folder, covered, log, stop, started, told, None)
     else:
-        with talking.opened(order, folder, found, parts, log, stop) as talk:
+        # A conversation that goes on still has in it what it began with.
+        said = (*parts, *begun) if saved else parts
+        with talking.opened(order, folder, found, said, log, stop) as talk:
             ending = _run(order, folder, covered, log, stop, started, told, talk)
     if folder.load_state(AGENT) is not None:
         folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})

@@ -40,7 +40,8 @@ def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
     """One story for each program, since each start of some takes many seconds."""
     gate = Gate()
     asked = [Ask(("Which operator?", ["minus", "plus"])), Say("I have asked.")]
-    begun = [Shell("echo started >notes.txt; git add notes.txt"), gate]
+    # Some save what was said a moment late: the second step makes the first one sure.
+    begun = [Shell("echo started >notes.txt; git add notes.txt"), Shell("ls"), gate]
     if place.program == "aider":
         asked = [Say("QUESTION: Which operator?\n- minus\n- plus\n")]
         begun = [gate]
@@ -58,14 +59,21 @@ def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
     assert b"plus" in b"".join(e.body for e in place.provider.requests[before:])
 
     daemon.kill()
+    before = len(place.provider.requests)
     place.start()
     found = place.landed("fix")
     attempts = found["attempts"]
     last = attempts[-1]
+    first, *_ = place.provider.requests
+    newest = b"".join(e.body for e in place.provider.requests[before:])
 
     assert ["question", "interrupted", "ok"] == [each["outcome"] for each in attempts]
     assert [False, True, True] == [each["resumed"] for each in attempts]
+    assert 1 == len({each["session"] for each in attempts})
+    assert b"Which operator?" in newest
     if place.program != "aider":
+        assert b"echo started" in newest
+        assert b"Write short commit messages." in first.body
         assert "started" == place.repo.git("show", "main:notes.txt")
 
     made = [each for each in exchanges(place, "fix") if each["attempt"] == 3]
@@ -79,6 +87,12 @@ def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
     assert "say" in [json.loads(each)["kind"] for each in transcript(place, last)]
     assert last["model"] in gitagent(place.repo, "status", "fix").stdout
     assert last["answer"].split()[0] in gitagent(place.repo, "logs", "fix").stdout
+    if place.program == "aider":
+        return  # its newest request is for the words of a commit
+    told = gitagent(place.repo, "context", "fix", "--explain").stdout
+
+    # What the conversation began with two attempts ago is still told from the rest.
+    assert "task file .agent/tasks/fix.md" in told
 
 
 @pytest.mark.parametrize("place", ["claude"], indirect=True)

@@ -238,3 +238,27 @@ def test_a_request_of_countless_pieces_is_one():
     body = json.dumps({"messages": [{"content": ["x"] * (MOST + 1)}]}).encode()
 
     assert [body] == [body[each.start : each.end] for each in split(body, Api.CHAT)]
+
+
+def test_texts_of_ours_are_found_in_whatever_order_they_come_and_the_longest_first():
+    words = "Do it.\n\nDo it. And well.\n\nYou were interrupted."
+    raw = {"role": "user", "content": [{"type": "text", "text": words}]}
+    body = json.dumps({"messages": [raw]}).encode()
+    parts = [
+        ("resumed", "You were interrupted."),
+        ("short", "Do it."),
+        ("long", "Do it. And well."),
+    ]
+    spans = attribute(split(body, Api.MESSAGES), body, program="x", parts=parts)
+    cut = [
+        (each.producer, body[each.start : each.end].decode().strip())
+        for each in spans
+        if each.producer in {"resumed", "short", "long"}
+    ]
+
+    assert [
+        ("short", "Do it."),
+        ("long", "Do it. And well."),
+        ("resumed", "You were interrupted."),
+    ] == cut
+    assert body == b"".join(body[each.start : each.end] for each in spans)
