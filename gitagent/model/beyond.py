@@ -59,6 +59,8 @@ def refused(api: Api, value: Mapping[str, Any], *, server_tools: bool) -> str:
     for name, usual in _USUAL.items():
         if value.get(name) is not None and value[name] not in usual:
             return f"{name} of the request is not passed on: it costs another price."
+    if any(map(_is_kept_long, _all(api, value))):
+        return "A cache of more than five minutes is not passed on: it costs more."
     if _compacts(value):
         return "A context is not compacted by the provider: nobody meters that."
     return _served(api, value, server_tools=server_tools)
@@ -68,6 +70,12 @@ def pieces(api: Api, value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the objects that the messages of a request are made of."""
     names = ("input",) if api is Api.RESPONSES else ("system", "messages")
     return _walked(value.get(name) for name in names)
+
+
+def _all(api: Api, value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield value
+    yield from pieces(api, value)
+    yield from _walked([value.get("tools")])
 
 
 def _walked(values: Iterable[object]) -> Iterator[dict[str, Any]]:
@@ -85,7 +93,7 @@ def _served(api: Api, value: Mapping[str, Any], *, server_tools: bool) -> str:
     name = next(filter(value.get, _SERVED), "")
     if name and not server_tools:
         return _past(name)
-    for each in (value, *pieces(api, value), *_walked([value.get("tools")])):
+    for each in _all(api, value):
         odd = next((name for name in each if _is_odd(name)), "")
         if odd:
             return f"The field {_ascii(odd)} has to be in lower case."
@@ -149,6 +157,11 @@ def _fetched(piece: Mapping[str, Any]) -> str:
     if isinstance(inner, dict) and isinstance(inner.get("file_id"), str):
         return "A stored file"
     return ""
+
+
+def _is_kept_long(piece: Mapping[str, Any]) -> bool:
+    found = piece.get("cache_control")
+    return isinstance(found, dict) and found.get("ttl") not in (None, "5m")
 
 
 def _compacts(value: Mapping[str, Any]) -> bool:

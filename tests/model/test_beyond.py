@@ -23,6 +23,7 @@ def tools(*found):
     return {"tools": list(found)}
 
 
+LONG = {"type": "ephemeral", "ttl": "1h"}
 FUNCTION = {"type": "function", "name": "f", "parameters": {"url": AT, "Type": 1}}
 
 SERVED = [
@@ -110,6 +111,10 @@ def test_what_the_provider_does_itself_takes_a_grant(api, fields):
         (Api.RESPONSES, {"prompt": {"id": "p"}}, "stored"),
         (Api.RESPONSES, {"service_tier": "priority"}, "another price"),
         (Api.MESSAGES, {"speed": "fast"}, "another price"),
+        (Api.MESSAGES, user({"type": "text", "cache_control": LONG}), "five minutes"),
+        (Api.MESSAGES, {"system": [{"cache_control": LONG}]}, "five minutes"),
+        (Api.MESSAGES, tools({"name": "x", "cache_control": LONG}), "five minutes"),
+        (Api.MESSAGES, {"cache_control": LONG}, "five minutes"),
         (
             Api.MESSAGES,
             {"context_management": {"edits": [{"type": "compact_20260112"}]}},
@@ -143,6 +148,7 @@ def test_no_grant_leads_to_another_model_or_past_the_budget(api, fields, why):
             {"context_management": {"edits": [{"type": "clear_thinking_20251015"}]}},
         ),
         (Api.MESSAGES, user({"type": "text", "text": AT})),
+        (Api.MESSAGES, user({"type": "text", "cache_control": {"type": "ephemeral"}})),
         (Api.CHAT, tools({"type": "function", "function": {"name": "f"}})),
         (Api.CHAT, {"tools": None, "plugins": [], "models": None}),
         (

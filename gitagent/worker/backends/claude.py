@@ -53,6 +53,7 @@ _SWITCHES = (
     "DISABLE_AUTOUPDATER",
     "DISABLE_ERROR_REPORTING",
     "DISABLE_TELEMETRY",
+    "FORCE_PROMPT_CACHING_5M",  # the gateway refuses longer ones, which cost more
     "IS_SANDBOX",  # as root it keeps its prompts otherwise
 )
 _ENV = (
