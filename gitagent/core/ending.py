@@ -18,6 +18,8 @@ from gitagent.core.task import (
     TaskState,
 )
 
+_WELL = frozenset({Outcome.OK, Outcome.NOTHING})
+
 GONE = ""  # the blob of a task whose file was deleted: whatever comes back is new
 
 
@@ -53,7 +55,7 @@ def account(
         return step(record, TaskState.WAITING, now, reason, base=base)
     match attempt.outcome:
         case Outcome.OK | Outcome.NOTHING if ended.changed:
-            sub = submission_id(attempt.tip, record.id, record.blob)
+            sub = _handed_over(done)
             manual = task.land is Land.MANUAL
             reason = (
                 f"Waits for a person: gitagent land {record.id}"
@@ -124,10 +126,13 @@ def failed(
 def submission_of(
     record: TaskRecord, attempt: Attempt, priority: int, now: Moment
 ) -> Submission:
-    """Return the submission that a task's work becomes; always the same id."""
+    """Return the submission that the work of a task's newest attempt becomes.
+
+    Its id is always the same.
+    """
     tip = record.tip or ""
     return Submission(
-        id=submission_id(tip, record.id, record.blob),
+        id=_handed_over(record),
         tip=tip,
         state=SubmissionState.QUEUED,
         created=now.precise,
@@ -140,6 +145,19 @@ def submission_of(
         divergence=attempt.divergence or None,
         commands=attempt.commands,
     )
+
+
+def _handed_over(record: TaskRecord) -> str:
+    """Return the id of the submission that the newest attempt's work becomes.
+
+    The same commit again, from a later attempt, is judged anew: the one before may
+    have been stopped, or the target may have been at fault.
+    """
+    *before, newest = record.attempts
+    tip = record.tip or ""
+    again = any(e.tip == tip and e.outcome in _WELL for e in before)
+    more = (str(newest.number),) if again else ()
+    return submission_id(tip, record.id, record.blob, *more)
 
 
 def worker_identity(agent: str) -> str:

@@ -38,7 +38,8 @@ def submission_id(*parts: str) -> str:
     """Return the id that these parts always give, so that creating it is idempotent.
 
     For a person's submission the part is the tip; for a task's result the tip, the
-    task's id and its blob; for a request, ``request`` and the request id.
+    task's id and its blob, and for a tip that an attempt before has handed over the
+    attempt's number; for a request, ``request`` and the request id.
     """
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     return f"s-{digest[:12]}"

@@ -18,6 +18,12 @@ def state(world: World, task_id: str = "a") -> TaskState:
     return world.records[task_id].state
 
 
+def ask(world: World, wish: str) -> None:
+    """Let a person stop or retry the task."""
+    world.records["a"] = replace(world.records["a"], request=wish)
+    world.settle()
+
+
 def test_a_committed_task_starts_at_once_with_one_record():
     world = World()
     world.add_task("a")
@@ -72,6 +78,42 @@ def test_what_changed_nothing_is_not_told_as_if_it_had(outcome, said, reason):
     world.settle()
 
     assert (TaskState.DONE, reason) == (state(world), world.records["a"].reason)
+
+
+def test_the_same_work_once_more_after_a_stop_is_judged_anew_and_lands():
+    world = World()
+    world.add_task("a")
+    world.settle()
+    world.end("a", Outcome.OK, tip="w1")
+    world.settle()
+    ask(world, "stop")
+    ask(world, "retry")
+    world.end("a", Outcome.OK, tip="w1")
+    world.pass_all()
+    states = [each.state for each in world.submissions.values()]
+
+    assert [SubmissionState.WITHDRAWN, SubmissionState.LANDED] == states
+    assert TaskState.LANDED is state(world)
+
+
+def test_the_same_work_once_more_after_the_target_was_mended_lands():
+    world = World()
+    world.add_task("a")
+    world.settle()
+    world.end("a", Outcome.OK, tip="w1")
+    world.settle()
+    for _ in range(8):
+        for key, run in list(world.runs.items()):
+            bare = not run.candidate.tips
+            world.end_run(key, Result.PASSED if bare else Result.FAILED)
+        world.settle()
+    failed = state(world)
+    world.move_target("mended")
+    ask(world, "retry")
+    world.end("a", Outcome.OK, tip="w1")
+    world.pass_all()
+
+    assert (TaskState.FAILED, TaskState.LANDED) == (failed, state(world))
 
 
 def test_more_tasks_than_workers_wait_by_priority_and_then_age():
