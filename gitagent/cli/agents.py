@@ -57,23 +57,26 @@ def _lines(known: tuple[Known, ...], refused: tuple[Refusal, ...]) -> Iterator[s
 
 def _row(each: Known) -> tuple[str, ...]:
     agent = each.agent
+    about = f": {agent.description}" if agent.description else ""
     return (
         f"{agent.name}{' (default)' if each.default else ''}",
         " ".join(part for part in (agent.backend, each.version) if part),
         each.model,
         agent.path,
-        each.problem or agent.description or "can start",
+        each.problem or f"can start{about}",
     )
 
 
 def _counted(tally: Tally) -> tuple[str, ...]:
     usage = tally.usage
+    priced = not usage.requests or usage.unpriced < usage.requests
+    money = f"{usage.usd:.2f} usd" if priced else "no known price"
     return (
         tally.agent,
         tally.model,
         f"{tally.well} of {tally.tasks} tasks ended well",
         f"{tally.attempts} attempts, {tally.asked} with a question",
-        f"{usage.tokens:,} tokens, {usage.usd:.2f} usd" if usage.requests else "",
+        f"{usage.tokens:,} tokens, {money}" if usage.requests else "",
     )
 
 

@@ -8,6 +8,7 @@ from gitagent.files import record
 from gitagent.git.records import Records
 from gitagent.git.repository import discover
 from gitagent.host.clock import stamp
+from tests.support import ledger
 from tests.support.cli import call
 from tests.support.repos import Repo
 
@@ -97,6 +98,23 @@ def test_how_they_have_fared_is_counted_from_the_records(repo):
     assert (1, 1, 1) == (tally["tasks"], tally["well"], tally["attempts"])
     assert "1 of 1 tasks ended well" in call(repo, "agents").out
     assert "Its definition is gone." == listed(repo)["gone"]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("unpriced", "money"), [(0, "0.50 usd"), (1, "0.50 usd"), (2, "no known price")]
+)
+def test_money_is_told_where_a_price_is_known(repo, unpriced, money):
+    usage = Usage(requests=2, input=1000, usd=0.5, unpriced=unpriced)
+    attempt = Attempt(1, "", "", "", model="m", usage=usage)
+    ledger.task(repo, "fix", TaskState.FAILED, agent="gone", attempts=(attempt,))
+
+    assert f"1,000 tokens, {money}" in call(repo, "agents").out
+
+
+def test_what_can_start_says_so_beside_what_it_is_for(repo):
+    definition(repo, "own", 'backend = "shell"\ndescription = "Sweeps"')
+
+    assert "can start: Sweeps" in call(repo, "agents").out
 
 
 def test_without_a_target_it_is_one_line(tmp_path):
