@@ -103,11 +103,12 @@ def _quiet(task: TaskFile, agent: Agent, snapshot: Snapshot) -> str:
     if settings is None or not talks(agent):
         return ""
     found = route(agent, settings.model)
-    first = "" if isinstance(found, str) else found.first.provider
+    models = () if isinstance(found, str) else found.models
+    held = [snapshot.live.providers.get(each.provider, "") for each in models]
     record = snapshot.records.get(task.id)
     more = record is not None and (record.extra_usd or record.extra_tokens)
     spent_out = "" if more else snapshot.live.spent_out
-    return spent_out or snapshot.live.providers.get(first, "")
+    return spent_out or (held[0] if held and all(held) else "")
 
 
 def _unknown(name: str, snapshot: Snapshot) -> str:

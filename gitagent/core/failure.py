@@ -34,6 +34,7 @@ class Failure(StrEnum):
     OVERFLOW = "overflow"  # the context does not fit into the model
     AUTH = "auth"  # 401, 403: the key is missing, wrong, or may not do this
     FUNDS = "funds"  # 402, or a 400 or 429 that says so: the account is empty
+    NO_MODEL = "no_model"  # the provider has no model of that name
     INVALID = "invalid"  # any other 4xx
 
 
@@ -59,6 +60,7 @@ RULES: dict[Failure, Rule] = {
     Failure.OVERFLOW: Rule(retry=False),
     Failure.AUTH: Rule(retry=False),
     Failure.FUNDS: Rule(retry=False),
+    Failure.NO_MODEL: Rule(retry=False),
     Failure.INVALID: Rule(retry=False),
 }
 
@@ -115,11 +117,13 @@ SIGNS: tuple[Sign, ...] = (
     ),
     Sign(Failure.AUTH, statuses=frozenset({401, 403})),
     Sign(Failure.SERVER, statuses=frozenset(range(500, 600))),
+    Sign(Failure.NO_MODEL, names=_names("model_not_found")),
+    Sign(Failure.NO_MODEL, statuses=frozenset({404}), words=("model",)),
     Sign(Failure.INVALID, statuses=frozenset(range(300, 500))),
     Sign(Failure.TIMEOUT, names=_names("timeout_error timeout")),
     Sign(
         Failure.INVALID,
-        names=_names("invalid_request_error not_found_error model_not_found"),
+        names=_names("invalid_request_error not_found_error"),
     ),
     Sign(Failure.SERVER),
 )

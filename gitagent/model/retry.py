@@ -39,22 +39,23 @@ class Retrying:
         tries = 0
         passed: list[str] = []
         for place, ref in enumerate(models):
-            reached = self._at(ref)
+            last = place == len(models) - 1
+            reached = self._at(ref, last=last)
             tries += reached.tries
             found = reached.found
             reached = replace(reached, tries=tries, fallback=" ".join(passed))
-            last = place == len(models) - 1
             if last or not isinstance(found, Lost) or not RULES[found.failure].fallback:
                 return reached
             passed.append(f"{ref}: {found.reason}")
             self.told(f"{found.reason} {models[place + 1]} is asked instead of {ref}.")
         raise ValueError("a route has a model")
 
-    def _at(self, ref: ModelRef) -> Reached:
+    def _at(self, ref: ModelRef, *, last: bool) -> Reached:
+        """Ask one model; nobody waits for one that another can stand in for."""
         tries = 0
         while True:
             left = self.breaker.left(ref.provider)
-            if left > failures.PATIENCE_S:
+            if left > (failures.PATIENCE_S if last else 0):
                 reason = self.breaker.holds().get(ref.provider, "It is left alone.")
                 lost = Lost(Failure.RATE_LIMITED, reason)
                 return Reached(lost, ref, tries, "")
@@ -69,17 +70,21 @@ class Retrying:
             if isinstance(found, Opened):
                 return Reached(found, ref, tries, "")
             pause = failures.pause(RULES[found.failure], tries, found.told)
-            self._hold(ref, found, last=pause is None)
+            self._hold(ref, found, given_up=pause is None, last=last)
             if pause is None:
                 return Reached(found, ref, tries, "")
             self.told(f"{found.reason} It is tried again in {pause:g} s.")
             if self._stopped(pause):
                 return Reached(None, ref, tries, "")
 
-    def _hold(self, ref: ModelRef, found: Lost, *, last: bool) -> None:
-        """Leave the provider alone if that is what its failure asks for."""
-        seconds = found.told or (failures.LONGEST_S if last else 0)
-        if RULES[found.failure].holds and seconds:
+    def _hold(self, ref: ModelRef, found: Lost, *, given_up: bool, last: bool) -> None:
+        """Leave the provider alone if that is what its failure asks for.
+
+        So it is, too, for a while, where another one stands in.
+        """
+        rule = RULES[found.failure]
+        seconds = found.told or (failures.LONGEST_S if given_up else 0)
+        if seconds and (rule.holds or (given_up and rule.fallback and not last)):
             self.breaker.hold(ref.provider, seconds, found.reason)
 
     def _stopped(self, seconds: float) -> bool:

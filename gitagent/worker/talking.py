@@ -33,7 +33,7 @@ STATUS = "/gitagent/status"
 _SOCKET = "model"
 
 # No further attempt would fare better until somebody has mended it.
-_OF_PEOPLE = frozenset({Failure.AUTH, Failure.FUNDS})
+_OF_PEOPLE = frozenset({Failure.AUTH, Failure.FUNDS, Failure.NO_MODEL})
 
 
 @dataclass(slots=True)
@@ -76,6 +76,8 @@ class Talk:
         what = credentials.mend(name, access.model.providers[name])
         if failure is Failure.FUNDS:
             what = f"pay for its account, or {what}"
+        elif failure is Failure.NO_MODEL:
+            what = f"name a model that {name} has"
         reason = f"{trouble} {what[0].upper()}{what[1:]}; then: gitagent task retry"
         return replace(
             ending, outcome=Outcome.REFUSED, reason=f"{reason} {access.task}."

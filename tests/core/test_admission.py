@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from gitagent.core.admission import Never, Ready, admit
+from gitagent.core.admission import Never, Ready, Wait, admit
 from gitagent.core.agent import Agent
 from gitagent.core.settings import Model, Provider, Settings, Worker
 from gitagent.core.snapshot import Live, Machine, Snapshot, Target
@@ -148,3 +148,17 @@ def test_a_task_starts_if_and_only_if_every_predicate_holds():
         started = isinstance(admit(task, snapshot, busy), Ready)
 
         assert all(values) is started, values
+
+
+def test_a_provider_that_is_left_alone_holds_nobody_back_whom_another_answers():
+    model = Model(
+        fallback=("two:claude-x",),
+        providers={"anthropic": Provider(), "two": Provider()},
+    )
+    both = {"anthropic": "It is tired.", "two": "It is tired too."}
+
+    def start(providers):
+        return admitted("claude", model=model, live=Live(providers=providers))
+
+    assert Ready(CLAUDE) == start({"anthropic": "It is tired."})
+    assert Wait("It is tired.") == start(both)

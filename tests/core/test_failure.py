@@ -75,7 +75,7 @@ BODIES = [
         403,
         anthropic("permission_error", "Your API key does not have permission"),
     ),
-    (Failure.INVALID, 404, anthropic("not_found_error", "model: claude-none-9")),
+    (Failure.NO_MODEL, 404, anthropic("not_found_error", "model: claude-none-9")),
     (
         Failure.INVALID,
         400,
@@ -120,7 +120,7 @@ BODIES = [
         ),
     ),
     (
-        Failure.INVALID,
+        Failure.NO_MODEL,
         404,
         openai(
             "The model `gpt-none` does not exist or you do not have access to it.",
@@ -165,7 +165,7 @@ BODIES = [
             }
         },
     ),
-    (Failure.INVALID, 404, {"error": "model 'none' not found"}),
+    (Failure.NO_MODEL, 404, {"error": "model 'none' not found"}),
     (
         Failure.OVERFLOW,
         400,

@@ -456,6 +456,26 @@ def test_a_fallback_stands_in_and_is_recorded(tmp_path):
         assert "is asked instead of" in found.lines[-1]
 
 
+def test_who_could_not_be_had_is_left_alone_while_another_stands_in(tmp_path):
+    with (
+        Provider(key=KEY) as second,
+        served(tmp_path, [Fault("server", times=9)], fallback={"two": second.url}) as (
+            provider,
+            found,
+        ),
+    ):
+        second.script("it", [Say("Hi"), Say("Again")], bare=True)
+        found.messages()
+        asked = len(provider.requests)
+        answer = found.messages()
+
+        _, ended = found.journal.ends
+        assert 200 == answer.status_code
+        assert asked == len(provider.requests)
+        assert (1, f"two:{MODEL}") == (ended.tries, ended.model)
+        assert "left alone until" in ended.fallback
+
+
 @pytest.mark.parametrize(
     "kind", [k for k, r in failure.RULES.items() if not r.fallback]
 )

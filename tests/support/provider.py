@@ -95,7 +95,7 @@ _FAULTS = {
         "Your credit balance is too low",
     ),
     "invalid": (400, "invalid_request_error", "invalid_request_error", "", "no"),
-    "not_found": (
+    "no_model": (
         404,
         "not_found_error",
         "invalid_request_error",
@@ -335,7 +335,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fault(api, Fault("invalid", message=f"not a request: {error!r}"))
             return
         if self.provider.models and asked.model not in self.provider.models:
-            self._fault(api, Fault("not_found", message=f"model: {asked.model}"))
+            self._fault(api, Fault("no_model", message=f"model: {asked.model}"))
         elif counting:
             self._json(200, {"input_tokens": wire.tokens(seen.body)})
         else:
