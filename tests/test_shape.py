@@ -1,7 +1,7 @@
 """The shape of the house: small modules, and each way out in one place only."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from statistics import quantiles
@@ -62,6 +62,11 @@ def trees() -> dict[str, ast.Module]:
     }
 
 
+@cache
+def used(find: Callable[[ast.Module], Iterator[str]]) -> dict[str, set[str]]:
+    return {module: set(find(tree)) for module, tree in trees().items()}
+
+
 def imported(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -76,10 +81,12 @@ def called(tree: ast.Module) -> Iterator[str]:
             yield ".".join(ast.unparse(node.func).split(".")[-2:])
 
 
-def strays(used: dict[str, set[str]], name: str, allowed: tuple[str, ...]) -> list[str]:
+def strays(
+    find: Callable[[ast.Module], Iterator[str]], name: str, allowed: tuple[str, ...]
+) -> list[str]:
     return [
         module
-        for module, names in used.items()
+        for module, names in used(find).items()
         if name in names
         and not any(
             module.startswith(place) if place.endswith("/") else module == place
@@ -90,16 +97,12 @@ def strays(used: dict[str, set[str]], name: str, allowed: tuple[str, ...]) -> li
 
 @pytest.mark.parametrize("name", IMPORTS)
 def test_a_library_is_imported_in_its_place_only(name):
-    used = {module: set(imported(tree)) for module, tree in trees().items()}
-
-    assert [] == strays(used, name, IMPORTS[name])
+    assert [] == strays(imported, name, IMPORTS[name])
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_way_out_is_taken_in_its_place_only(name):
-    used = {module: set(called(tree)) for module, tree in trees().items()}
-
-    assert [] == strays(used, name, CALLS[name])
+    assert [] == strays(called, name, CALLS[name])
 
 
 def test_modules_are_small():
