@@ -13,6 +13,7 @@ from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.question import lettered
 from gitagent.core.submission import CheckLine, Submission, in_order
 from gitagent.core.task import SETTLED, TaskFile, TaskRecord, TaskState
+from gitagent.core.usage import NOTHING
 from gitagent.core.usual import usual
 from gitagent.daemon.findings import DIRECT
 from gitagent.daemon.lineup import RunNow
@@ -124,6 +125,21 @@ def task_line(seen: Overview, name: str) -> dict[str, Any]:
         "branch": record.branch,
         "reason": record.reason,
         "since": record.since,
+        **_spent(record),
+    }
+
+
+def _spent(record: TaskRecord | None) -> dict[str, Any]:
+    """Return the model of the newest attempt, and what all of them have used."""
+    newest = record.newest if record else None
+    usage = record.usage if record else NOTHING
+    return {
+        "model": newest.model or None if newest else None,
+        "usage": {
+            "requests": usage.requests,
+            "tokens": usage.tokens,
+            "usd": round(usage.usd, 6),
+        },
     }
 
 
@@ -144,6 +160,7 @@ def _unseen(
         "branch": record.branch if record else None,
         "reason": reason,
         "since": seen.moved,
+        **_spent(record),
     }
 
 

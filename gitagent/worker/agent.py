@@ -207,4 +207,6 @@ def _environment(order: Order, folder: Folder) -> tuple[tuple[str, str], ...]:
             f"{folder.inside_given}/{prompt.FEEDBACK_FILE}",
         ),
         ("GITAGENT_RETURN_FILE", f"{folder.inside_out}/{returns.NAME}"),
+        # A repository that does not ignore byte code would get it committed.
+        ("PYTHONDONTWRITEBYTECODE", "1"),
     )

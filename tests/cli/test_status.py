@@ -11,6 +11,7 @@ import pytest
 from gitagent.core.action import Archive
 from gitagent.core.submission import CheckLine, SubmissionState
 from gitagent.core.task import Attempt, Outcome, TaskState
+from gitagent.core.usage import Usage
 from gitagent.daemon import archive
 from gitagent.daemon.overview import SETTLED_SHOWN
 from gitagent.git.repository import discover
@@ -45,7 +46,7 @@ def test_json_has_the_keys_of_the_contract_in_their_order(repo):
     assert ["running", "pid", "code", "swap"] == list(said["daemon"])
     keys = ["ref", "commit", "paused", "direct", "findings", "push", "checks"]
     assert keys == list(said["target"])
-    assert TASK == list(said["tasks"][0])
+    assert TASK == list(said["tasks"][0])[: len(TASK)]
     assert SUBMISSION == list(said["submissions"][0])[: len(SUBMISSION)]
     check = list(said["submissions"][0]["checks"][0])
     assert ["name", "state", "seconds"] == check[:3]
@@ -104,7 +105,23 @@ def test_a_record_is_shown_as_it_is(repo):
         "branch": "refs/heads/agent/a",
         "reason": None,
         "since": LONG_AGO,
+        "model": None,
+        "usage": {"requests": 0, "tokens": 0, "usd": 0.0},
     } == line
+
+
+def test_what_a_task_has_used_of_models_is_told_of_all_its_attempts(repo):
+    used = Usage(requests=2, input=100, output=10, usd=0.25)
+    attempts = tuple(
+        Attempt(number, "", "", "", model=model, usage=used)
+        for number, model in ((1, "one:cheap"), (2, "one:dear"))
+    )
+    repo.add_task("a", "true")
+    ledger.task(repo, "a", TaskState.RUNNING, attempt=2, attempts=attempts)
+    (line,) = call(repo, "status", "--json").json["tasks"]
+
+    assert "one:dear" == line["model"]
+    assert {"requests": 4, "tokens": 220, "usd": 0.5} == line["usage"]
 
 
 def test_an_amended_task_that_had_ended_waits_again(repo):

@@ -269,3 +269,14 @@ def test_the_real_program_ends_with_a_sentence_when_its_model_fails(run):
 
     assert final.error.startswith("aider: ")
     assert "" == final.answer
+
+
+@pytest.mark.parametrize(("count", "tokens"), [(3000, "2048"), (3001, "0")])
+def test_a_large_worktree_is_not_read_for_a_map(work, folder, installed, count, tokens):
+    installed("0.86.2")
+    for number in range(count):
+        (folder.tree / f"f{number}").touch()
+
+    launch = prepared(work, folder)
+
+    assert tokens == launch.argv[launch.argv.index("--map-tokens") + 1]

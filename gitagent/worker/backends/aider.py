@@ -6,7 +6,9 @@ runs by itself, and tells the model of a failure. A question is lines at the end
 answer.
 """
 
+import os
 import stat
+from pathlib import Path
 
 from gitagent.core.models import ANTHROPIC
 from gitagent.core.task import TaskFile
@@ -25,6 +27,7 @@ MESSAGE_FILE = "aider-message.md"
 FOLDER = ".gitagent/aider"  # below HOME: the conversation, and what it would put in cwd
 
 _MAP_TOKENS = 2048  # it warns of more
+_MAPPED = 3000  # files; it reads them all for its map, which took minutes with 10,000
 _HISTORY_TOKENS = 16_384  # of a conversation that it goes on with; then it shortens it
 
 # It looks for the prices of models here before it asks the network for them.
@@ -71,7 +74,8 @@ def prepare(
     argv += ["--chat-history-file", f"{own}/chat.md"]
     argv += ["--input-history-file", f"{own}/input"]
     argv += ["--model-settings-file", f"{own}/settings.json"]
-    argv += ["--map-tokens", str(_MAP_TOKENS)]
+    large = _has_more_files(folder.tree, _MAPPED)
+    argv += ["--map-tokens", "0" if large else str(_MAP_TOKENS)]
     argv += ["--max-chat-history-tokens", str(_HISTORY_TOKENS)]
     argv += ["--timeout", str(order.timeout_s)]
     if means.session:
@@ -127,3 +131,13 @@ def _files(task: TaskFile, folder: Folder) -> list[str]:
         if stat.S_ISREG(facts.st_mode):
             found.append(f"{folder.inside_tree}/{path}")
     return found
+
+
+def _has_more_files(tree: Path, count: int) -> bool:
+    """Whether a worktree has more files than that; no link is followed."""
+    left = count
+    for _, _, names in os.walk(tree):
+        left -= len(names)
+        if left < 0:
+            return True
+    return False
