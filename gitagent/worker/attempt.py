@@ -31,10 +31,8 @@ from gitagent.worker import (
     ended,
     exchanges,
     harvest,
-    hooklog,
     leftovers,
-    questions,
-    returns,
+    statement,
     transcript,
     workspace,
 )
@@ -49,14 +47,6 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 # `down` keeps the worktrees of the workers that it stops.
 _WORKSPACE_STAYS = frozenset({Outcome.INTERRUPTED})
-
-# What stopped it was not its own end; what it has asked still has to be answered.
-_CAN_ASK = frozenset(
-    {
-        *(Outcome.OK, Outcome.NOTHING, Outcome.BLOCKED, Outcome.FAILED),
-        *(Outcome.TIMEOUT, Outcome.INTERRUPTED, Outcome.QUESTION),
-    }
-)
 
 
 def run_attempt(
@@ -200,8 +190,8 @@ def _gather(
     covered = agent.load_covered(folder)
     left = leftovers.commit(order, folder, covered, log)
     taken = harvest.harvest(order, folder, left)
-    _tell_hooks(folder, log)
-    ending = _answered(_with_questions(folder, log, _with_return(folder, log, ending)))
+    hooks = bool((folder.load_state(agent.AGENT) or {}).get("hooks"))
+    ending = statement.heard(folder, log, ending, hooks=hooks)
     problem = taken.problem or left.problem
     outcome = ending.outcome
     if problem and outcome in {Outcome.OK, Outcome.NOTHING}:
@@ -210,69 +200,6 @@ def _gather(
     parts = (ending.reason, problem, taken.note, kept)
     reason = " ".join(part for part in parts if part)
     return replace(ending, outcome=outcome, reason=reason), taken
-
-
-def _with_return(folder: Folder, log: Log, ending: Ending) -> Ending:
-    """Add what the agent says of its work to how it ended."""
-    try:
-        data = folder.load_out(returns.NAME, returns.LIMIT)
-        said = returns.parse(data) if data is not None else None
-    except ValueError as error:
-        if ending.outcome is not Outcome.OK:
-            return ending
-        reason = f"The agent's {returns.NAME} cannot be used: {error}."
-        return replace(ending, outcome=Outcome.FAILED, reason=reason)
-    if said is None:
-        return ending
-    for name, lines in (("evidence", said.evidence), ("risk", said.risks)):
-        for line in lines:
-            log.say(f"{name}: {line}")
-    risks = f"Risks: {'; '.join(said.risks)}" if said.risks else ""
-    ending = replace(
-        ending,
-        summary="\n\n".join(part for part in (said.summary, risks) if part),
-        divergence=said.divergence,
-        commands=said.commands,
-    )
-    if said.status == "blocked" and ending.outcome in {Outcome.OK, Outcome.FAILED}:
-        return replace(ending, outcome=Outcome.BLOCKED, reason=said.summary)
-    if said.status == "nothing" and ending.outcome is Outcome.OK:
-        return replace(ending, outcome=Outcome.NOTHING)
-    return ending
-
-
-def _tell_hooks(folder: Folder, log: Log) -> None:
-    """Say what the agent's hooks came to, where they were installed."""
-    if not (folder.load_state(agent.AGENT) or {}).get("hooks"):
-        return
-    try:
-        data = folder.load_out(hooklog.NAME, hooklog.LIMIT)
-    except ValueError:
-        data = None
-    log.say(hooklog.summary(data, installed=True))
-
-
-def _with_questions(folder: Folder, log: Log, ending: Ending) -> Ending:
-    """Let an attempt that has asked something end with its questions."""
-    asked = ending.questions
-    if not asked:
-        try:
-            data = folder.load_out(questions.NAME, questions.LIMIT)
-            asked = questions.parse(data) if data is not None else ()
-        except ValueError as error:
-            log.say(f"the agent's {questions.NAME} cannot be used: {error}")
-    if not asked or ending.outcome not in _CAN_ASK:
-        return ending
-    return replace(ending, outcome=Outcome.QUESTION, questions=asked)
-
-
-def _answered(ending: Ending) -> Ending:
-    """Let an attempt fail whose agent could say how it ended and said nothing."""
-    silent = ending.spoken and not (ending.answer or ending.summary)
-    if not silent or ending.outcome is not Outcome.OK:
-        return ending
-    reason = "The agent ended without an answer."
-    return replace(ending, outcome=Outcome.FAILED, reason=reason)
 
 
 def _end(
