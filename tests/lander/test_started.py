@@ -1,5 +1,6 @@
 """Which tasks a submission starts, read from its tree."""
 
+from gitagent.core.candidate import Started
 from gitagent.git.repository import discover
 from gitagent.git.tree import walk_changes
 from gitagent.lander.started import started
@@ -15,7 +16,7 @@ def test_new_and_changed_task_files_are_told_with_their_agent(repo):
     )
     after = repo.commit(
         {
-            ".agent/tasks/edited.md": '+++\nagent = "claude"\n+++\nDo it.\n',
+            ".agent/tasks/edited.md": '+++\nagent = "claude"\nbudget = { usd = 2 }\n+++\nDo it.\n',
             ".agent/tasks/new.md": "Do it.\n",
             ".agent/tasks/gone.md": None,
             ".agent/tasks/broken.md": "+++\nagent = \n+++\n",
@@ -30,6 +31,6 @@ def test_new_and_changed_task_files_are_told_with_their_agent(repo):
         found = started(objects, walk_changes(objects, *trees))
 
     assert (
-        (".agent/tasks/edited.md", "claude"),
-        (".agent/tasks/new.md", None),
+        Started(".agent/tasks/edited.md", "claude", (("usd", 2.0),)),
+        Started(".agent/tasks/new.md", None),
     ) == found
