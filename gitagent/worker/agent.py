@@ -67,16 +67,11 @@ def run(
     parts = prompt.resumed(order, folder, known) if saved else begun
     told = Told(parts, known)
     if found is None:
-        ending = _run(order, folder, covered, log, stop, started, told, None)
-    else:
-        # A conversation that goes on still has in it what it began with.
-        said = (*parts, *begun) if saved else parts
-        with talking.opened(order, folder, found, said, log, stop) as talk:
-            ending = _run(order, folder, covered, log, stop, started, told, talk)
-    if folder.load_state(AGENT) is not None:
-        folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})
-        failpoint("attempt-exited")
-    return ending
+        return _run(order, folder, covered, log, stop, started, told, None)
+    # A conversation that goes on still has in it what it began with.
+    said = (*parts, *begun) if saved else parts
+    with talking.opened(order, folder, found, said, log, stop) as talk:
+        return _run(order, folder, covered, log, stop, started, told, talk)
 
 
 def _give(order: Order, folder: Folder, text: str, launch: backends.Launch) -> None:
@@ -158,7 +153,11 @@ def _run(
     if reader is not None:
         log.write(done.stderr)
         ending = _told(ending, reader.end(), launch)
-    return talk.explain(ending) if talk else ending
+    if talk is not None:
+        ending = talk.explain(ending)
+    folder.write_state(EXIT, {**asdict(ending), "outcome": str(ending.outcome)})
+    failpoint("attempt-exited")
+    return ending
 
 
 def _told(ending: Ending, final: Final, launch: backends.Launch) -> Ending:

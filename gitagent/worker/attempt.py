@@ -317,8 +317,7 @@ def _interrupted(why: str) -> Ending:
 
 def _failed(folder: Folder, error: GitagentError | OSError) -> Ending:
     """Return what an error of a step means; only the task's own fault costs a retry."""
-    started = folder.load_state(agent.AGENT) is not None
-    if not folder.path.is_dir() or (started and not folder.tree.is_dir()):
+    if not folder.path.is_dir():
         return _interrupted("its folder was deleted")
     if isinstance(error, Busy | LostRace):
         return _interrupted(error.line())

@@ -150,7 +150,8 @@ task = { tokens = 5_000 }
 def test_a_provider_is_added_to_the_default_one():
     got = settings(
         '[model.providers.local]\nkind = "openai"\nbase_url = "http://localhost:1/v1"\n'
-        '[model.providers.anthropic]\nprices = { "x.y" = { input = 3, output = 15.5 } }\n'
+        "[model.providers.anthropic]\n"
+        'prices = { "x.y" = { input = 3, output = 15.5 } }\n'
     )
 
     assert got.model.providers == {

@@ -5,6 +5,14 @@ from gitagent.git.repository import discover
 from gitagent.git.tree import walk_changes
 from gitagent.lander.started import started
 
+EDITED = """\
++++
+agent = "claude"
+budget = { usd = 2 }
++++
+Do it.
+"""
+
 
 def test_new_and_changed_task_files_are_told_with_their_agent(repo):
     before = repo.commit(
@@ -16,7 +24,7 @@ def test_new_and_changed_task_files_are_told_with_their_agent(repo):
     )
     after = repo.commit(
         {
-            ".agent/tasks/edited.md": '+++\nagent = "claude"\nbudget = { usd = 2 }\n+++\nDo it.\n',
+            ".agent/tasks/edited.md": EDITED,
             ".agent/tasks/new.md": "Do it.\n",
             ".agent/tasks/gone.md": None,
             ".agent/tasks/broken.md": "+++\nagent = \n+++\n",
