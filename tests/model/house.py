@@ -67,7 +67,7 @@ class Memory:
             return self.ends
 
 
-@dataclass
+@dataclass(repr=False)
 class House:
     """One gateway and all that it told."""
 

@@ -17,10 +17,10 @@ from tests.model.house import chat, house, messages, responses
 
 _EVENTS = [
     b'data: {"type":"message_start","message":{"usage":{"input_tokens":5}}}\n\n',
-    b'data: {"type":"content_block_delta","delta":{"text":"hi"}}\n\n',
+    b'data: {"type":"content_block_delta","delta":{"text":"open-sesame"}}\n\n',
     b'data: {"type":"message_stop"}\n\n',
     b'data: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
-    b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n',
+    b'data: {"choices":[{"delta":{"content":"open-sesame"}}]}\n\n',
     b'data: {"choices":[],"usage":{"prompt_tokens":1e99}}\n\n',
     b'data: {"choices":[{"finish_reason":"stop"}]}\n\n',
     b"data: [DONE]\n\n",
@@ -56,7 +56,7 @@ class Scripted:
         return self
 
     def scrub(self):
-        return Scrub(["hi"])
+        return Scrub(["open-sesame"])
 
     def read(self):
         return self._left.pop(0) if self._left else b""
@@ -105,5 +105,5 @@ def test_any_answer_ends_in_a_named_state(scripted, pieces, stream, status):
     assert answer is None or (answer.status_code == 200) is (ended.state is State.DONE)
     assert upstream.closed
     assert not [each for each in found.lines if "bug" in each]
-    assert b"hi" not in found.journal.records[-1][1]
+    assert b"open-sesame" not in found.journal.records[-1][1]
     assert ended.usage.usd >= 0
