@@ -39,13 +39,6 @@ class Part:
     text: str
 
 
-def text(
-    order: Order, folder: Folder, known: Context = NOTHING, *, tools: bool | None = None
-) -> str:
-    """Return the whole prompt as Markdown, ending in a newline; see `parts`."""
-    return joined(parts(order, folder, known, tools=tools))
-
-
 def joined(pieces: Iterable[Part]) -> str:
     """Return parts as one text, ending in a newline."""
     return "\n\n".join(each.text for each in pieces) + "\n"
@@ -93,13 +86,6 @@ def resumed(
         _feedback(order),
         Part("gitagent: how to end", _end(order, folder, tools=tools)),
     )
-
-
-def resumed_text(
-    order: Order, folder: Folder, known: Context = NOTHING, *, tools: bool | None = None
-) -> str:
-    """Return what `resumed` says as one text."""
-    return joined(resumed(order, folder, known, tools=tools))
 
 
 def _anew(order: Order, known: Context) -> list[Part]:

@@ -75,7 +75,7 @@ def test_each_part_has_the_name_of_who_put_it_there(asked):
 def test_the_text_is_the_parts_and_nothing_else(work, tmp_path):
     work.agent = HELPER
     order, folder = work.order(), Folder(tmp_path, confined=True)
-    whole = prompt.text(order, folder, KNOWN)
+    whole = prompt.joined(prompt.parts(order, folder, KNOWN))
     for part in prompt.parts(order, folder, KNOWN):
         before, found, whole = whole.partition(part.text)
 
@@ -220,7 +220,8 @@ def test_a_resumed_conversation_is_told_why_it_goes_on(asked, outcome, why):
 def test_an_attempt_without_a_record_of_the_one_before_goes_on_all_the_same(
     work, tmp_path
 ):
-    text = prompt.resumed_text(work.order(), Folder(tmp_path, confined=True), KNOWN)
+    folder = Folder(tmp_path, confined=True)
+    text = prompt.joined(prompt.resumed(work.order(), folder, KNOWN))
 
     assert "You were interrupted." in text
     assert text.endswith("\n")
