@@ -25,6 +25,8 @@ class Agent:
     paths: tuple[str, ...] = ()  # globs its results may touch; empty: all
     network: tuple[str, ...] = ()  # "host:port"
     may: tuple[str, ...] = ("write", "shell")  # grants, of GRANTS
+    decide: tuple[str, ...] = ()  # effects that a person has to allow each time
+    mcp: tuple[str, ...] = ()  # servers of [mcp] whose tools it has
     instructions: str = ""
     description: str = ""
     path: str = ""  # of its definition, for people; "": it has none

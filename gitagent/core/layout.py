@@ -8,6 +8,7 @@ FOR = "refs/for/"  # pushed to, and never there
 
 TASK_RECORDS = "refs/gitagent/tasks/"
 EXCHANGES = "refs/gitagent/exchanges/"  # with models, by task
+CONVERSATIONS = "refs/gitagent/conversations/"  # by task, and of chats by "_<id>"
 SUBMISSIONS = "refs/gitagent/submissions/"
 CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
 APPROVALS = "refs/gitagent/approvals/"  # by submission

@@ -23,6 +23,7 @@ SPEAKS = {
     "aider": (ANTHROPIC, OPENAI),
     "acp": (ANTHROPIC, OPENAI),
     "command": (ANTHROPIC, OPENAI),
+    "model": (ANTHROPIC, OPENAI),
 }
 
 # Usd per million tokens at the provider's own address, as it lists them for the first

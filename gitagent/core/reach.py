@@ -20,6 +20,7 @@ class Kind(StrEnum):
     ALLOW = "allow"  # it was looked at, and nothing speaks against it
     DENY = "deny"  # it cannot work, or its result cannot land
     NOT_EVALUATED = "not_evaluated"  # it was not understood; says nothing about it
+    NEEDS_DECISION = "needs_decision"  # a person has to say yes first
 
 
 @dataclass(frozen=True, slots=True)

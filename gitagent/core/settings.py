@@ -269,6 +269,89 @@ class Model(Strict):
 
 
 @dataclass(frozen=True, slots=True)
+class Loop(Strict):
+    """[loop]: the built-in agent, backend "model"."""
+
+    turns: int = field(
+        default=200, metadata=_doc("requests to the model in one attempt")
+    )
+    shell: Seconds = field(default=120, metadata=_doc("time limit of one command"))
+    output_kib: int = field(
+        default=50, metadata=_doc("KiB of a tool's output that the model reads at most")
+    )
+    output_lines: int = field(
+        default=2000, metadata=_doc("lines of it; the whole is recorded")
+    )
+    answer: int = field(
+        default=8192, metadata=_doc("tokens of one answer of the model at most")
+    )
+    context: int = field(
+        default=200_000, metadata=_doc("tokens that the model can be given")
+    )
+    reserve: int = field(
+        default=16_384,
+        metadata=_doc(
+            "tokens of them left free: beyond, the conversation is summed up"
+        ),
+    )
+    keep: int = field(
+        default=20_000, metadata=_doc("newest tokens that a summary leaves as they are")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mcp(Strict):
+    """[mcp.NAME]: an MCP server; agents have it whose `mcp` names it."""
+
+    command: tuple[str, ...] = field(
+        default=(), metadata=_doc("program and arguments; it runs in the sandbox")
+    )
+    url: str = field(
+        default="", metadata=_doc("or its address; the agent has to reach that host")
+    )
+    env: dict[str, str] = field(
+        default_factory=dict, metadata=_doc("variables of the program; no secrets")
+    )
+    tools: tuple[str, ...] = field(
+        default=(), metadata=_doc("tools that are offered; empty: all, up to `most`")
+    )
+    reads: tuple[str, ...] = field(
+        default=(), metadata=_doc("tools that change nothing, and may be called again")
+    )
+    probes: dict[str, str] = field(
+        default_factory=dict,
+        metadata=_doc(
+            "by tool: the one that tells by a call's `key` whether it was carried out"
+        ),
+    )
+    most: int = field(default=40, metadata=_doc("tools that are offered at most"))
+    timeout: Seconds = field(default=60, metadata=_doc("time limit of one call"))
+
+
+@dataclass(frozen=True, slots=True)
+class Hook(Strict):
+    """[[hook]]: a command that is run around calls of tools by the built-in agent."""
+
+    name: str = field(metadata=_doc("unique name, shown in receipts"))
+    run: str = field(
+        metadata=_doc("shell command in the sandbox; the call as JSON on its input")
+    )
+    on: str = field(
+        default="before_tool", metadata=_doc('"before_tool" or "after_tool"')
+    )
+    tools: tuple[str, ...] = field(
+        default=(), metadata=_doc("tools that it is about; empty: all")
+    )
+    policy: bool = field(
+        default=True,
+        metadata=_doc(
+            "true: a call is made only if it exits with 0; false: it only observes"
+        ),
+    )
+    timeout: Seconds = field(default=30, metadata=_doc("time limit of one run"))
+
+
+@dataclass(frozen=True, slots=True)
 class Budget(Strict):
     """[budget]: what may be spent; an empty table is no limit."""
 
@@ -333,6 +416,9 @@ class Settings(Strict):
     lander: Lander = field(default_factory=Lander)
     check: tuple[Check, ...] = ()
     model: Model = field(default_factory=Model)
+    loop: Loop = field(default_factory=Loop)
+    mcp: dict[str, Mcp] = field(default_factory=dict)
+    hook: tuple[Hook, ...] = ()
     budget: Budget = field(default_factory=Budget)
     memory: Memory = field(default_factory=Memory)
     records: Records = field(default_factory=Records)

@@ -1,0 +1,41 @@
+"""What carries out a call that has passed the gate."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gitagent.core.conversation import CallState, Origin
+from gitagent.host.cancel import Cancel
+
+# A call from code that runs in the sandbox: tool, arguments; its text, and whether it
+# was carried out. It goes through the same executor.
+Nested = Callable[[str, Mapping[str, Any]], tuple[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a body gives back; it never raises for what a model can cause."""
+
+    whole: bytes  # all of it, up to `Bodies.MOST`
+    state: CallState = CallState.DONE
+    origin: Origin = Origin.WORKTREE
+    dropped: int = 0  # bytes beyond that
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one call is to be made."""
+
+    seconds: float  # its time limit
+    cancel: Cancel  # ends it: then it is INTERRUPTED, with what was printed
+    key: str = ""  # idempotency key, for servers that take one
+    nested: Nested | None = None  # for `code` alone
+    printed: Callable[[bytes], None] | None = None  # gets output as it comes
+
+
+class Bodies(Protocol):
+    """The bodies of some tools; for any thread, several calls at once."""
+
+    def execute(self, tool: str, given: Mapping[str, Any], way: Way) -> Output:
+        """Carry out one call."""
+        ...
