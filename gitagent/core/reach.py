@@ -10,6 +10,9 @@ from enum import StrEnum
 
 from gitagent.core.glob import barred, matching, named
 from gitagent.core.layout import LANDINGS, MEMORY, TASKS
+from gitagent.core.question import Question
+
+READ_ONLY = "This agent lacks the grant write: the worktree is read-only."
 
 _BELOW = "\x01"  # a name in a folder that no glob spells out
 
@@ -29,6 +32,7 @@ class Verdict:
 
     kind: Kind
     sentence: str = ""  # for the agent; with ALLOW a note
+    question: Question | None = None  # NEEDS_DECISION: what a person is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +61,30 @@ def absolute(facts: Facts, path: str) -> str:
     return "/" + posixpath.normpath(whole).lstrip("/")
 
 
+def inner(facts: Facts, path: str) -> str:
+    """Return an absolute path as the worktree has it; "": it is not below it."""
+    tree = facts.tree.rstrip("/")
+    return path[len(tree) :].strip("/") if path.startswith(f"{tree}/") else ""
+
+
 def file(facts: Facts, path: str) -> Verdict:
     """Judge the write of one file; ``path`` is an absolute one."""
     outside = _outside(facts, path)
     if outside is not None:
         return outside
-    inner = _inner(facts, path)
-    if not inner:
+    inside = inner(facts, path)
+    if not inside:
         return _deny(f"{_quoted(path)} is a folder.")
-    record = _record(facts, inner)
+    record = _record(facts, inside)
     if record:
         return _deny(record)
-    if barred(facts.forbidden, (inner,)):
-        return _deny(_forbids(inner))
+    if barred(facts.forbidden, (inside,)):
+        return _deny(_forbids(inside))
     for whose, globs in _writable(facts):
-        if globs and not matching(globs, (inner,)):
-            return _deny(_beyond(inner, whose, globs))
-    if barred(facts.protected, (inner,)):
-        return Verdict(Kind.ALLOW, _protects(inner))
+        if globs and not matching(globs, (inside,)):
+            return _deny(_beyond(inside, whose, globs))
+    if barred(facts.protected, (inside,)):
+        return Verdict(Kind.ALLOW, _protects(inside))
     return ALLOWED
 
 
@@ -87,26 +97,26 @@ def anything(facts: Facts, path: str) -> Verdict:
     outside = _outside(facts, path)
     if outside is not None:
         return outside
-    inner = _inner(facts, path)
+    inside = inner(facts, path)
     own = f"{TASKS}{facts.task}.md"
     globs = (*facts.forbidden, *facts.paths, *facts.agent_paths)
-    if not inner or own.startswith(f"{inner}/"):
-        whole = bool(globs) or bool(inner)
+    if not inside or own.startswith(f"{inside}/"):
+        whole = bool(globs) or bool(inside)
         return _unknown(path) if whole else ALLOWED
-    record = _record(facts, inner)
+    record = _record(facts, inside)
     if record:
         return _deny(record)
-    if _holds(facts.forbidden, inner):
-        return _deny(_forbids(inner))
+    if _holds(facts.forbidden, inside):
+        return _deny(_forbids(inside))
     for whose, writable in _writable(facts):
-        if writable and not _holds(writable, inner):
-            if any(_may_lie_below(glob, inner) for glob in writable):
+        if writable and not _holds(writable, inside):
+            if any(_may_lie_below(glob, inside) for glob in writable):
                 return _unknown(path)
-            return _deny(_beyond(inner, whose, writable))
-    if any(_may_lie_below(glob, inner) for glob in facts.forbidden):
+            return _deny(_beyond(inside, whose, writable))
+    if any(_may_lie_below(glob, inside) for glob in facts.forbidden):
         return _unknown(path)
-    if _holds(facts.protected, inner):
-        return Verdict(Kind.ALLOW, _protects(inner))
+    if _holds(facts.protected, inside):
+        return Verdict(Kind.ALLOW, _protects(inside))
     return ALLOWED
 
 
@@ -118,7 +128,7 @@ def _outside(facts: Facts, path: str) -> Verdict | None:
         if path == git or path.startswith(f"{git}/"):
             return _deny(".git stays as it is; use git(1) to change what it leads to.")
         if "write" not in facts.may:
-            return _deny("This agent lacks the grant write: the worktree is read-only.")
+            return _deny(READ_ONLY)
         return None
     folders = (each.rstrip("/") for each in facts.writable)
     if any(path == each or path.startswith(f"{each}/") for each in folders):
@@ -127,10 +137,6 @@ def _outside(facts: Facts, path: str) -> Verdict | None:
         f"{_quoted(path)} lies outside of the worktree {facts.tree}. Write there, or "
         "to /tmp what need not stay."
     )
-
-
-def _inner(facts: Facts, path: str) -> str:
-    return path[len(facts.tree.rstrip("/")) :].strip("/")
 
 
 def _record(facts: Facts, inner: str) -> str:

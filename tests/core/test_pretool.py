@@ -192,7 +192,7 @@ def test_without_the_grant_the_worktree_is_not_written():
 
 
 def test_with_the_grant_other_tasks_are_added():
-    starter = Facts(task="fix", may=("write", "start_task"))
+    starter = Facts(task="fix", may=("write", "shell", "start_task"))
 
     assert Kind.ALLOW is bash("touch .agent/tasks/more.md", starter).kind
     assert Kind.DENY is bash("touch .agent/tasks/fix.md", starter).kind
