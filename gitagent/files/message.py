@@ -28,6 +28,7 @@ RECORDS = (
     "inbox",
     "witness",
     "exchange",
+    "conversation",
 )
 
 _SUBJECT = 120

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from gitagent import __version__
 from gitagent.core.approval import Approval
+from gitagent.core.conversation import Entry
 from gitagent.core.exchange import Exchange
 from gitagent.core.inbox import Inbox
 from gitagent.core.receipt import Receipt
@@ -38,6 +39,7 @@ _Record = TypeVar(
     Switch,
     Inbox,
     Exchange,
+    Entry,
     AttemptEnd,
 )
 _AS_THEY_ARE = frozenset({str, int, float, bool, NoneType})
@@ -150,6 +152,24 @@ def load_exchange(data: bytes, oid: str = "") -> Exchange:
 
     """
     return _load(Exchange, data, oid=oid)
+
+
+def dump_entry(entry: Entry) -> bytes:
+    """Return an entry of a conversation as JSON, without the commit it was read from.
+
+    On one line, as an exchange: it can hold tens of KiB.
+    """
+    return _dump(entry, indent=None)
+
+
+def load_entry(data: bytes, oid: str = "") -> Entry:
+    """Return the entry in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Entry, data, oid=oid)
 
 
 def dump_receipt(receipt: Receipt) -> bytes:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitagent.core.approval import Approval
+from gitagent.core.conversation import Entry
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.submission import CheckLine, Submission, SubmissionState
 from gitagent.core.task import Attempt, Outcome, TaskRecord, TaskState
@@ -44,6 +45,7 @@ CODECS = {
     Submission: (record.dump_submission, record.load_submission),
     Approval: (record.dump_approval, record.load_approval),
     Receipt: (record.dump_receipt, record.load_receipt),
+    Entry: (record.dump_entry, record.load_entry),
 }
 
 
