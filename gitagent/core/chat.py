@@ -28,7 +28,7 @@ from gitagent.core.conversation import Entry
 from gitagent.core.plain import made, plain
 
 LINE: Final = 1024 * 1024  # bytes of a message with its line feed
-TEXT: Final = 200_000  # characters of what a person says at once
+TEXT: Final = 80_000  # characters of what a person says at once; each up to 12 bytes
 REQUEST: Final = 200  # characters of a request's id
 UNREAD: Final = 100  # frames that wait for a client; with more it gets a greeting anew
 NEWEST: Final = 60  # entries that a greeting is followed by, at most
@@ -236,35 +236,30 @@ _NAMES: Final = {
 }
 
 
-def encode_request(request: Request) -> bytes:
-    """Return a client's message as a line. Raises MalformedError if it is too long."""
-    _bounded(request)
-    return _line({"op": _NAMES[type(request)]} | plain(request))
+def values_of(message: Request | Frame) -> dict[str, Any]:
+    """Return a message as the JSON object that it is sent as."""
+    values = plain(message)
+    name = _NAMES[type(message)]
+    if isinstance(message, Request):
+        return {"op": name} | values
+    bare = _BARE.get(type(message))
+    return {name: values if bare is None else values[bare]}
 
 
-def decode_request(line: bytes) -> Request:
-    """Return the client's message that a line is. Raises MalformedError."""
-    values = _object(line)
-    name = values.pop("op", None)
+def request_of(values: dict[str, Any]) -> Request:
+    """Return the client's message that an object is. Raises MalformedError."""
+    rest = dict(values)
+    name = rest.pop("op", None)
     kind = _OPS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise MalformedError(f"op is none of {', '.join(_OPS)}")
-    request: Request = _of(kind, values)
+    request: Request = _of(kind, rest)
     _bounded(request)
     return request
 
 
-def encode_frame(frame: Frame) -> bytes:
-    """Return a server's message as a line; a text that is too long is cut."""
-    try:
-        return _line(_wire(frame))
-    except MalformedError:
-        return _line(_wire(_cut(frame)))
-
-
-def decode_frame(line: bytes) -> Frame:
-    """Return the server's message that a line is. Raises MalformedError."""
-    values = _object(line)
+def frame_of(values: dict[str, Any]) -> Frame:
+    """Return the server's message that an object is. Raises MalformedError."""
     if len(values) != 1:
         raise MalformedError("a frame has one key")
     ((name, value),) = values.items()
@@ -277,6 +272,30 @@ def decode_frame(line: bytes) -> Frame:
         raise MalformedError(f"{name} is no object")
     frame: Frame = _of(kind, value)
     return frame
+
+
+def encode_request(request: Request) -> bytes:
+    """Return a client's message as a line. Raises MalformedError if it is too long."""
+    _bounded(request)
+    return _line(values_of(request))
+
+
+def decode_request(line: bytes) -> Request:
+    """Return the client's message that a line is. Raises MalformedError."""
+    return request_of(_object(line))
+
+
+def encode_frame(frame: Frame) -> bytes:
+    """Return a server's message as a line; a text that is too long is cut."""
+    try:
+        return _line(values_of(frame))
+    except MalformedError:
+        return _line(values_of(_cut(frame)))
+
+
+def decode_frame(line: bytes) -> Frame:
+    """Return the server's message that a line is. Raises MalformedError."""
+    return frame_of(_object(line))
 
 
 def _bounded(request: Request) -> None:
@@ -293,12 +312,6 @@ def _bounded(request: Request) -> None:
                 raise MalformedError("a text holds half a character")
         case _:
             pass
-
-
-def _wire(frame: Frame) -> dict[str, Any]:
-    values = plain(frame)
-    bare = _BARE.get(type(frame))
-    return {_NAMES[type(frame)]: values if bare is None else values[bare]}
 
 
 def _cut(frame: Frame) -> Frame:
