@@ -89,6 +89,7 @@ class Entry:
     state: CallState | None = None  # RESULT
     whole: str = ""  # RESULT: blob of all it printed, if `text` is not all
     size: int = 0  # RESULT: bytes of all it printed
+    snapshot: str = ""  # RESULT: blob of what was fetched, as it came
     seconds: float = 0.0  # RESULT
     first: int = 0  # SUMMARY: number of the first entry that it covers
     last: int = 0  # SUMMARY: of the last one; REWIND: of the last one that stays
@@ -115,7 +116,7 @@ class Ended(StrEnum):
     CLOSED = "closed"  # a chat was closed
 
 
-Attachments = Mapping[str, bytes]  # of an entry: "raw" and "whole"
+Attachments = Mapping[str, bytes]  # of an entry: "raw", "whole" and "snapshot"
 
 
 def in_force(entries: Iterable[Entry]) -> list[Entry]:

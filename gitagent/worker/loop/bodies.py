@@ -20,6 +20,7 @@ class Output:
     state: CallState = CallState.DONE
     origin: Origin = Origin.WORKTREE
     dropped: int = 0  # bytes beyond that
+    snapshot: bytes = b""  # what was fetched, as it came; an attachment of its own
 
 
 @dataclass(frozen=True, slots=True)
