@@ -1,4 +1,4 @@
-"""Draw docs/states.md, settings.md and failures.md from the code's own tables.
+"""Draw docs/states.md, settings.md, failures.md and a table of gate.md from the code.
 
 Without arguments the files are written; with ``--check`` nothing is written, and the
 exit code is 1 when one of them is stale.
@@ -12,7 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from gitagent.core import failure, submission, task
+from gitagent.core import effect, failure, profile, submission, task
+from gitagent.core.effect import Effects
 from gitagent.files.template import settings_reference
 
 State = TypeVar("State", bound=StrEnum)
@@ -45,6 +46,18 @@ Nothing is tried again once a part of the answer has been passed on.
 """  # noqa: E501 - one sentence a line
 
 
+_TAKES = {
+    Effects.READ: "nothing",
+    Effects.WRITE: "the grant `write`; then the path has to lie in the worktree, in \
+`paths` of the task and of the agent, and outside of `forbidden`",
+    Effects.SHELL: "the grant `shell`; then what of the command is understood must be \
+able to work",
+    Effects.NETWORK: "the host in `sandbox.network` or in `network` of the agent",
+    Effects.START_TASK: "the grant `start_task`",
+    Effects.REMEMBER: "the grant `remember`",
+}
+
+
 def pages() -> dict[Path, str]:
     """Return what each drawn page should hold."""
     tasks = _machine(
@@ -65,6 +78,7 @@ def pages() -> dict[Path, str]:
         DOCS / "states.md": f"{_HEAD}\n{tasks}\n{submissions}",
         DOCS / "settings.md": settings_reference(),
         DOCS / "failures.md": f"{_FAILURES}\n{_failures()}\n",
+        DOCS / "gate.md": _inserted(DOCS / "gate.md", _gate()),
     }
 
 
@@ -141,6 +155,33 @@ def _failures() -> str:
         "| a `model.fallback` may stand in | other tasks wait too |"
     )
     return "\n".join((head, "| --- | --- | --- | --- | --- | --- |", *rows))
+
+
+def _gate() -> str:
+    """Return the table of the effects."""
+    meanings = {
+        found["value"]: found["meaning"]
+        for found in _MEMBER.finditer(inspect.getsource(Effects))
+    }
+    shut = ", ".join(f"`{name}`" for name, may in profile.PROFILES.items() if not may)
+    rows = [
+        f"| `{each}` | {meanings[each]} | {_TAKES[each]} "
+        f"| {_yes(each in effect.OUTLIVES)} | {_yes(each is Effects.READ)} |"
+        for each in Effects
+    ]
+    head = (
+        "| effect | of what | it takes | a decision, if words of others came "
+        f"| in {shut} |"
+    )
+    return "\n".join((head, "| --- | --- | --- | --- | --- |", *rows))
+
+
+def _inserted(path: Path, table: str) -> str:
+    """Return a page with what stands between its two marks replaced."""
+    text = path.read_text(encoding="utf-8")
+    before, begin, rest = text.partition("drawn by docs/draw.py -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    return f"{before}{begin}\n{table}\n\n{end}{after}"
 
 
 def _yes(what: bool) -> str:  # noqa: FBT001 - a cell of a table

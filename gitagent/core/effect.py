@@ -35,8 +35,8 @@ class Effects(StrEnum):
     WRITE = "write"  # a file of the worktree
     SHELL = "shell"  # a command, or code, in the sandbox
     NETWORK = "network"  # a host is reached
-    START_TASK = "start_task"
-    REMEMBER = "remember"  # a memory item
+    START_TASK = "start_task"  # a task for an agent, be it this one
+    REMEMBER = "remember"  # an item of the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Context:
 
 
 _ALL = Context()
-_OUTLIVES = frozenset({Effects.START_TASK, Effects.REMEMBER})
+OUTLIVES = frozenset({Effects.START_TASK, Effects.REMEMBER})
 _OTHERS = frozenset({Origin.WEB, Origin.MCP})
 
 _ASKED = {
@@ -191,7 +191,7 @@ def _network(what: str, facts: Facts, profile: str) -> Verdict:
 def _why(effect: Effect, facts: Facts, context: Context) -> str:
     """Return why a person has to decide, as a clause; "": nobody has to."""
     brought = _brought(effect, facts)
-    if brought & _OUTLIVES and context.origins & _OTHERS:
+    if brought & OUTLIVES and context.origins & _OTHERS:
         return "words from the web or an MCP server are in its conversation"
     asked = [each for each in Effects if each in brought and each in context.decide]
     return f"its definition wants a decision on {' and '.join(asked)}" if asked else ""

@@ -7,9 +7,12 @@ bounded by the budgets of tasks, which `policy` compares.
 import re
 
 from gitagent.core.agent import Agent
+from gitagent.core.network import AllowList, split
+
+GATED = "model"  # the backend whose every effect passes the gate before it happens
 
 # What runs whatever it likes has a shell, whether or not its definition says so.
-_ANY_PROGRAM = frozenset({"shell", "command", "acp"})
+ANY_PROGRAM = frozenset({"shell", "command", "acp"})
 _EVERYTHING = frozenset({"**", "*", "**/*"})
 _LITERAL = re.compile(r"[^\\*?\[\]! #]+")  # nothing that gitignore(5) gives a meaning
 
@@ -25,18 +28,21 @@ def widening(child: Agent, parent: Agent) -> tuple[str, ...]:
             *_grants(child, parent),
             *_tools(child, parent),
             *_network(child, parent),
+            *_servers(child, parent),
+            *_undecided(child, parent),
             *_paths(child, parent),
         )
     )
 
 
 def _grants(child: Agent, parent: Agent) -> list[str]:
-    return [f"may {grant}" for grant in sorted(_may(child) - _may(parent))]
+    return [f"may {grant}" for grant in sorted(may_of(child) - may_of(parent))]
 
 
-def _may(agent: Agent) -> frozenset[str]:
+def may_of(agent: Agent) -> frozenset[str]:
+    """Return the grants that an agent has, written down or not."""
     return frozenset(agent.may) | (
-        frozenset({"shell"}) if agent.backend in _ANY_PROGRAM else frozenset()
+        frozenset({"shell"}) if agent.backend in ANY_PROGRAM else frozenset()
     )
 
 
@@ -48,17 +54,50 @@ def _tools(child: Agent, parent: Agent) -> list[str]:
         return [f"has the tools of {child.backend}"]
     if not child.tools:
         return ["has every tool"]
-    have = frozenset(parent.tools)
     return [
         f"has the tool {tool}"
         for tool in child.tools
-        if tool not in have and tool.partition("(")[0] not in have
+        if not tool_within(tool, parent.tools)
     ]
 
 
+def tool_within(tool: str, outer: tuple[str, ...]) -> bool:
+    """Whether a tool such as ``Bash(git log:*)`` is one of the outer ones."""
+    return tool in outer or tool.partition("(")[0] in outer
+
+
 def _network(child: Agent, parent: Agent) -> list[str]:
-    have = frozenset(parent.network)
-    return [f"reaches {host}" for host in child.network if host not in have]
+    return [
+        f"reaches {host}"
+        for host in child.network
+        if not host_within(host, parent.network)
+    ]
+
+
+def host_within(host: str, outer: tuple[str, ...]) -> bool:
+    """Whether the outer list reaches all that an entry of a list reaches."""
+    one = split(host)
+    return host in outer or bool(one and AllowList(outer).names(*one))
+
+
+def _servers(child: Agent, parent: Agent) -> list[str]:
+    return [
+        f"has the MCP server {name}" for name in child.mcp if name not in parent.mcp
+    ]
+
+
+def _undecided(child: Agent, parent: Agent) -> list[str]:
+    """Return what the child does alone; an effect without its grant is none.
+
+    Hosts are the settings' too, and so `network` always counts.
+    """
+    can = may_of(child) | {"read", "network"}
+    asks = child.decide if child.backend == GATED else ()
+    return [
+        f"does {effect} without a decision"
+        for effect in parent.decide
+        if effect in can and effect not in asks
+    ]
 
 
 def _paths(child: Agent, parent: Agent) -> list[str]:
@@ -69,11 +108,11 @@ def _paths(child: Agent, parent: Agent) -> list[str]:
     return [
         f"changes {glob}"
         for glob in child.paths
-        if not any(_within(glob, outer) for outer in parent.paths)
+        if not any(glob_within(glob, outer) for outer in parent.paths)
     ]
 
 
-def _within(glob: str, outer: str) -> bool:
+def glob_within(glob: str, outer: str) -> bool:
     """Whether all that ``glob`` matches ``outer`` matches for certain."""
     if glob == outer or outer in _EVERYTHING:
         return True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from gitagent.core.agent import SHELL
+from gitagent.core.agent import SHELL, Agent
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import AGENTS, DONE, TASKS
 from gitagent.core.task import Refusal, TaskRecord
@@ -44,7 +44,7 @@ def ask_for(
             raise UserError(_placed(parsed))
         target, commit = entry.find_target(repo, objects)
         if parsed.agent is not None:
-            _require_agent(repo, objects, commit, parsed.agent)
+            require_agent(repo, objects, commit, parsed.agent)
         return add_task(repo, objects, target, task, content, author(repo).ident)
 
 
@@ -104,11 +104,11 @@ def _refuse_unknown(repo: Repository, objects: Objects, task: str) -> None:
         raise unknown(task)
 
 
-def _require_agent(repo: Repository, objects: Objects, commit: str, name: str) -> None:
-    """Raise UserError if there is no agent of this name on the target."""
+def require_agent(repo: Repository, objects: Objects, commit: str, name: str) -> Agent:
+    """Return the target's agent of this name. Raises UserError if there is none."""
     agents, refused = Definitions(repo).at(objects, commit)
-    if name in agents or name == SHELL.name:
-        return
+    if found := agents.get(name, SHELL if name == SHELL.name else None):
+        return found
     for refusal in refused:
         if refusal.path.endswith(f"agents/{name}.md"):
             raise UserError(f"the agent {name} cannot be used: {_placed(refusal)}")

@@ -8,12 +8,14 @@ import re
 from dataclasses import replace
 
 from gitagent.core.agent import BACKENDS, GRANTS, Agent
+from gitagent.core.effect import Effects
+from gitagent.core.grants import GATED
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import CLAUDE_AGENTS
 from gitagent.core.network import problem as host_problem
 from gitagent.core.task import Refusal
 from gitagent.files import clean
-from gitagent.files.fields import Fields, nearest
+from gitagent.files.fields import Fields, Problem, nearest
 from gitagent.files.frontmatter import Front, split
 from gitagent.files.globs import glob_problem
 from gitagent.files.text import Malformed
@@ -27,10 +29,13 @@ KEYS = (
     "paths",
     "network",
     "may",
+    "decide",
+    "mcp",
 )
 
 _CLAUDE = "claude"  # what YAML is for, if it does not say
 _DEFAULT = "model"  # what instructions without a program of their own are for
+_EFFECTS = tuple(Effects)
 _STARTED = frozenset({"command", "acp"})  # by an argv of their own
 _DESCRIPTION = 1000  # characters
 _COMMA = re.compile(r",(?![^(]*\))")  # not in Bash(git diff:*, git log:*)
@@ -78,6 +83,8 @@ def _parse(name: str, front: Front, path: str, blob: str) -> Agent:
         tools=_tools(fields),
         paths=fields.texts("paths", glob_problem),
         network=fields.texts("network", host_problem),
+        decide=_gated(fields, "decide", backend, _effect_problem),
+        mcp=_gated(fields, "mcp", backend, _server_problem),
         instructions=front.body.strip("\n"),
         description=_description(fields),
         path=path,
@@ -101,6 +108,18 @@ def _argv(fields: Fields, backend: str) -> tuple[str, ...]:
     return argv
 
 
+def _gated(fields: Fields, key: str, backend: str, problem: Problem) -> tuple[str, ...]:
+    """Return a list that only the built-in agent keeps to."""
+    if fields.front.values.get(key) is None:
+        return ()
+    if fields.front.kind == "yaml" and backend != GATED and key != "decide":
+        return ()
+    if backend != GATED:
+        why = f"the backend {backend} does not keep to {key}"
+        fields.refuse(key, why, f"write backend {GATED}, or delete {key}")
+    return fields.texts(key, problem)
+
+
 def _tools(fields: Fields) -> tuple[str, ...]:
     value = fields.front.values.get("tools")
     if fields.front.kind != "yaml":
@@ -120,14 +139,27 @@ def _description(fields: Fields) -> str:
 
 
 def _backend_problem(backend: str) -> str | None:
-    if backend in BACKENDS:
-        return None
-    near = nearest(backend, BACKENDS)
-    return f"did you mean {near}?" if near else f"write one of {', '.join(BACKENDS)}"
+    return _one_of(backend, BACKENDS, "one")
 
 
 def _grant_problem(grant: str) -> str | None:
-    if grant in GRANTS:
+    return _one_of(grant, GRANTS)
+
+
+def _effect_problem(effect: str) -> str | None:
+    return _one_of(effect, _EFFECTS)
+
+
+def _server_problem(name: str) -> str | None:
+    return (
+        f"name an [mcp.NAME] of the settings: {why}"
+        if (why := id_problem(name))
+        else None
+    )
+
+
+def _one_of(word: str, known: tuple[str, ...], many: str = "some") -> str | None:
+    if word in known:
         return None
-    near = nearest(grant, GRANTS)
-    return f"did you mean {near}?" if near else f"write some of {', '.join(GRANTS)}"
+    near = nearest(word, known)
+    return f"did you mean {near}?" if near else f"write {many} of {', '.join(known)}"

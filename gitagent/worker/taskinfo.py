@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timedelta
 
 from gitagent.core.layout import TASKS
-from gitagent.core.settings import Check
+from gitagent.core.settings import Check, Settings
 from gitagent.files import clean
 from gitagent.host.confinement import HOME, WORKSPACE
 from gitagent.worker.inside.place import TASK as NAME
@@ -24,7 +24,6 @@ def taskinfo(order: Order, begun: str = "") -> bytes:
     """
     task, agent, settings = order.task, order.agent, order.settings
     retries = settings.worker.retries if task.retries is None else task.retries
-    signers = settings.trust.allowed_signers.strip("/")
     values = {
         "id": task.id,
         "title": clean.sentence(task.title),
@@ -33,10 +32,7 @@ def taskinfo(order: Order, begun: str = "") -> bytes:
         "paths": task.paths,
         "agent_paths": agent.paths,
         "forbidden": task.forbidden,
-        "protected": (
-            *settings.lander.protected,
-            *([f"/{signers}"] if signers else []),
-        ),
+        "protected": protected(settings),
         "own": f"{TASKS}{task.id}.md",
         "accept": task.accept,
         "accept_timeout": Check(name="", run="").timeout,
@@ -57,15 +53,20 @@ def taskinfo(order: Order, begun: str = "") -> bytes:
         "branch": order.local_branch,
         "confined": order.confined,
         "tree": WORKSPACE if order.confined else "",
-        "writable": _writable(order),
+        "writable": writable(settings, confined=order.confined),
     }
     return json.dumps(values, indent=1).encode() + b"\n"
 
 
-def _writable(order: Order) -> tuple[str, ...]:
-    if not order.confined:
-        return _ANYWHERE
-    return (*_ANYWHERE, *_INSIDE, *order.settings.sandbox.write)
+def protected(settings: Settings) -> tuple[str, ...]:
+    """Return the globs whose changes a person has to approve."""
+    signers = settings.trust.allowed_signers.strip("/")
+    return (*settings.lander.protected, *([f"/{signers}"] if signers else []))
+
+
+def writable(settings: Settings, *, confined: bool) -> tuple[str, ...]:
+    """Return the folders beside the worktree that an agent can write to."""
+    return (*_ANYWHERE, *_INSIDE, *settings.sandbox.write) if confined else _ANYWHERE
 
 
 def _deadline(begun: str, seconds: int) -> str:
