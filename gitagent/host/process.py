@@ -69,7 +69,7 @@ def run(
     *,
     cwd: str | Path | None,
     env: Mapping[str, str],
-    stdin: bytes | None = None,
+    stdin: bytes | int | None = None,
     timeout: float,
     keep: int = KEEP,
     merge_stderr: bool = False,
@@ -77,24 +77,30 @@ def run(
     cancel: Cancel | None = None,
     on_start: Callable[[int], None] | None = None,
     pass_fds: Sequence[int] = (),
+    leave: Callable[[int], None] | None = None,
 ) -> Exit:
     """Run a command to its end, its time limit (seconds), or the cancellation.
 
-    ``stdin`` None is /dev/null. ``on_output`` gets every chunk of standard output,
-    also what is not kept; ``on_start`` gets the pid. On timeout or cancellation the
-    group gets SIGTERM and, two seconds later, SIGKILL. If a callback raises, the group
-    is killed and the exception goes on. A command that cannot be started is an Exit
-    with ``started`` False, code 127 or 126 and the reason in ``stderr``.
+    ``stdin`` is what is fed to it, or a descriptor that it reads from; None is
+    /dev/null. ``on_output`` gets every chunk of standard output, also what is not kept;
+    ``on_start`` gets the pid. On timeout or cancellation the group gets SIGTERM and,
+    two seconds later, SIGKILL. If a callback raises, the group is killed and the
+    exception goes on. With ``leave``, what a command has left running when it ended by
+    itself goes on; ``leave`` gets a descriptor of its output, which does not block and
+    is to be read and closed. A command that cannot be started is an Exit with
+    ``started`` False, code 127 or 126 and the reason in ``stderr``.
     """
     begun = monotonic()
     if cancel is not None and cancel.is_set():
         return Exit(None, cancelled=True)
+    source = stdin if isinstance(stdin, int) else subprocess.PIPE
+    feed = stdin if isinstance(stdin, bytes) else b""
     try:
         child = spawn(
             argv,
             cwd,
             env,
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdin=subprocess.DEVNULL if stdin is None else source,
             stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
             pass_fds=pass_fds,
         )
@@ -102,7 +108,7 @@ def run(
         code = 127 if getattr(error, "errno", None) == errno.ENOENT else 126
         reason = os.fsencode(f"{argv[0] if argv else ''}: {_reason(error)}")
         return Exit(code, stderr=reason, started=False)
-    talk = _Talk(child, memoryview(stdin or b""), keep, on_output)
+    talk = _Talk(child, memoryview(feed), keep, on_output, leave)
     try:
         if on_start is not None:
             on_start(child.pid)
@@ -131,6 +137,7 @@ class _Talk:
     pending: memoryview
     keep: int
     on_output: Callable[[bytes], None] | None
+    leave: Callable[[int], None] | None = None
     head: list[bytes] = field(default_factory=list)
     kept: int = 0
     dropped: int = 0
@@ -230,16 +237,20 @@ class _Talk:
             os.killpg(self.child.pid, number)
 
     def _last_words(self) -> None:
-        """End the group, reap the child, and read what is in the pipes already.
+        """End the group unless it is left, reap the child, read what is there already.
 
         A process that left the group can go on writing, so the end of the file may
         never come.
         """
-        self._signal(signal.SIGKILL)
+        left = None if self.timed_out or self.cancelled else self.leave
+        if left is None:
+            self._signal(signal.SIGKILL)
         self.child.wait()
         for pipe, take in self._ears():
             if size := _available(pipe):
                 _read(pipe, size, take)
+        if left is not None and self.child.stdout is not None:
+            left(os.dup(self.child.stdout.fileno()))
 
     def close(self) -> None:
         if self.child.returncode is None:

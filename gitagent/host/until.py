@@ -16,6 +16,11 @@ def readable(fd: int) -> Watched:
     return fd, select.POLLIN
 
 
+def writable(fd: int) -> Watched:
+    """Room to write."""
+    return fd, select.POLLOUT
+
+
 def set_(cancel: Cancel) -> Watched:
     """A stop that is asked for."""
     return cancel.fileno(), select.POLLIN

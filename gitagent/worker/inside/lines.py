@@ -29,6 +29,16 @@ def hook() -> tuple[str, ...]:
     return (*_python(), "hook")
 
 
+def hands() -> tuple[str, ...]:
+    """Return the command line of what carries out calls for the built-in agent."""
+    return (*_python(), "hands")
+
+
+def servers() -> tuple[str, ...]:
+    """Return the command line of the client of an agent's MCP servers."""
+    return (*_python(), "servers")
+
+
 def _python() -> tuple[str, ...]:
     # Not where a virtual environment's link leads: there is no library there.
     return (sys.executable, "-I", str(Path(start.__file__).resolve()))
