@@ -64,6 +64,11 @@ class Conversation:
                 raise UserError(f"there is a conversation {name} already") from None
         return cls(repo, name, tuple(entries), tip)
 
+    @property
+    def repo(self) -> Repository:
+        """The repository that it is recorded in."""
+        return self._repo
+
     def append(
         self, entry: Entry, attachments: Mapping[str, bytes] | None = None
     ) -> Entry:
