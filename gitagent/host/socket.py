@@ -227,6 +227,12 @@ def _read_line(peer: socket.socket, limit: int, timeout: float) -> bytes:
     return bytes(data)
 
 
+def cut(peer: socket.socket) -> None:
+    """End a connection both ways: whoever waits for it in another thread wakes up."""
+    with contextlib.suppress(OSError):
+        peer.shutdown(socket.SHUT_RDWR)
+
+
 def peer_uid(client: socket.socket) -> int:
     """Return the user, as this process sees them, who connected."""
     data = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)

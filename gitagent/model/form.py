@@ -46,7 +46,8 @@ def is_error(kind: str, body: bytes) -> bool:
 def _value(kind: str, status: int, message: str, code: str) -> dict[str, Any]:
     if kind == "anthropic":
         name = _ANTHROPIC.get(status, "api_error")
-        return {"type": "error", "error": {"type": name, "message": message}}
+        inner = {"type": name, "message": message, "details": {"error_code": code}}
+        return {"type": "error", "error": inner}
     name = "invalid_request_error" if status < 500 else "server_error"
     return {"error": {"message": message, "type": name, "param": None, "code": code}}
 

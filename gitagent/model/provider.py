@@ -47,6 +47,7 @@ class Ask:
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()  # (): it may call none
     most: int = 8192  # tokens of the answer
+    taken: frozenset[str] = frozenset()  # ids of calls out of the context too
 
 
 class Stop(StrEnum):
@@ -65,6 +66,7 @@ class Wrong(StrEnum):
 
     OVERFLOW = "overflow"  # the context is too long
     BUDGET = "budget"
+    TOOLS = "capability_missing"  # tools are offered to one that knows none
     OTHER = "other"
 
 
@@ -98,8 +100,14 @@ class Heard:
 class Provider(Protocol):
     """Asks one model; for one thread at a time."""
 
+    tools: bool  # whether its model can be offered tools; see `failing.lacking`
+
     def ask(self, ask: Ask, heard: Heard, cancel: Cancel) -> Turn | NoTurn:
         """Ask and return the answer, or why there is none. Never raises for those."""
+        ...
+
+    def close(self) -> None:
+        """Close its connections; more than once is harmless."""
         ...
 
 
