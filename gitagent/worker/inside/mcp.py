@@ -22,7 +22,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from gitagent import __version__
-from gitagent.worker import questions, returns
+from gitagent.worker.inside import forms
 from gitagent.worker.inside.place import place
 from gitagent.worker.inside.tools import call
 
@@ -33,82 +33,26 @@ _ESCAPE = re.compile(
     r"|\\."
 )
 
-_TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
-
 INSTRUCTIONS = (
     "gitagent gave you this task. Call finish once when you end, and ask when only a "
     "person can decide how to go on."
 )
 
-_ASK = {
-    "type": "object",
-    "properties": {
-        "questions": {
-            "type": "array",
-            "maxItems": questions.QUESTIONS,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {**_TEXT, "description": "what has to be decided"},
-                    "options": {
-                        **_TEXTS,
-                        "maxItems": questions.OPTIONS,
-                        "description": "answers to choose from, if there are any",
-                    },
-                },
-                "required": ["text"],
-            },
-        }
-    },
-    "required": ["questions"],
-}
-_FINISH = {
-    "type": "object",
-    "properties": {
-        "status": {"type": "string", "enum": [*returns.STATUSES]},
-        "summary": {
-            **_TEXT,
-            "description": "what was done, in a sentence or two; if blocked, what is "
-            "missing",
-        },
-        "divergence": {
-            **_TEXT,
-            "description": "what differs from what was asked, each path by name, or "
-            '"None"',
-        },
-        "evidence": {
-            **_TEXTS,
-            "description": "one line for each thing that was asked: how it is known "
-            "to be met",
-        },
-        "commands": {
-            **_TEXTS,
-            "description": "commands that pass now; they are run again on the merged "
-            "result",
-        },
-        "risks": {**_TEXTS, "description": "what a reviewer should look at"},
-    },
-    "required": ["status", "summary", "divergence"],
-}
-
 TOOLS = (
     types.Tool(
         name="ask",
-        description="Ask a person what only a person can decide, then stop. The answer "
-        "comes as the next message when you are continued; your work so far is kept.",
-        input_schema=_ASK,
+        description=forms.ASKS,
+        input_schema=forms.ASK,
     ),
     types.Tool(
         name="finish",
-        description="Say how this task ended, before you stop.",
-        input_schema=_FINISH,
+        description=forms.FINISHES,
+        input_schema=forms.FINISH,
     ),
     types.Tool(
         name="task_status",
-        description="The task's bounds, what has to pass, the time left and what is "
-        "left of the budget.",
-        input_schema={"type": "object", "properties": {}},
+        description=forms.TELLS,
+        input_schema=forms.NOTHING,
         annotations=types.ToolAnnotations(read_only_hint=True),
     ),
 )
