@@ -1,5 +1,6 @@
 """Paths of a tree: globs with the meaning of gitignore(5), and names in sentences."""
 
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -9,6 +10,7 @@ if TYPE_CHECKING:  # who only names paths need not load it
     from pathspec import GitIgnoreSpec
 
 _INSIDE = "\x01"  # a name in a folder that no glob spells out
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # of a pair, and no byte
 
 
 @lru_cache(maxsize=256)
@@ -76,5 +78,7 @@ def _visible(path: str) -> str:
     """Return a path in which nothing moves the cursor or hides."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in path.encode(errors="surrogateescape").decode(errors="replace")
+        for char in _HALF.sub("\ufffd", path)
+        .encode(errors="surrogateescape")
+        .decode(errors="replace")
     )
