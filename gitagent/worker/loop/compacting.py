@@ -60,7 +60,7 @@ def compact(
     if found is not None:
         plan, text = found.plan, found.text
     else:
-        made = _summed(provider, plan, loop, cancel, model)
+        made = summary(plan, provider, loop, cancel, model)
         if isinstance(made, NoTurn):
             return made
         text = made
@@ -80,37 +80,38 @@ def compact(
 
 
 def summary(
-    plan: Plan,
-    provider: Provider,
-    loop: Loop,
-    cancel: Cancel,
-    *,
-    model: str,
-    results: int = summing.RESULT,
+    plan: Plan, provider: Provider, loop: Loop, cancel: Cancel, model: str
 ) -> str | NoTurn:
-    """Ask once for a summary; nothing is recorded."""
-    most = summing.limit(loop)
-    system, text = summing.request(plan, most, results)
-    ask = Ask(system, (Message("user", text),), (), most)
-    found = provider.ask(ask, Heard(), cancel)
-    return _text(found, model) if isinstance(found, Turn) else found
+    """Ask for a summary; nothing is recorded.
 
-
-def _summed(
-    provider: Provider, plan: Plan, loop: Loop, cancel: Cancel, model: str
-) -> str | NoTurn:
-    """Ask; where that is too long itself, once more in two parts and shortened."""
-    found = summary(plan, provider, loop, cancel, model=model)
+    A request that is too long itself is made once more, in two parts and shortened.
+    """
+    found = _once(provider, plan, loop, cancel, model)
     if not (isinstance(found, NoTurn) and found.wrong is Wrong.OVERFLOW):
         return found
     text = plan.earlier
     for part in compaction.halves(plan) or (plan,):
         shorter = replace(part, earlier=text)
-        found = summary(shorter, provider, loop, cancel, model=model, results=_SHORTER)
+        found = _once(provider, shorter, loop, cancel, model, _SHORTER)
         if isinstance(found, NoTurn):
             return found
         text = found
     return text
+
+
+def _once(
+    provider: Provider,
+    plan: Plan,
+    loop: Loop,
+    cancel: Cancel,
+    model: str,
+    results: int = summing.RESULT,
+) -> str | NoTurn:
+    most = summing.limit(loop)
+    system, text = summing.request(plan, most, results)
+    ask = Ask(system, (Message("user", text),), (), most)
+    found = provider.ask(ask, Heard(), cancel)
+    return _text(found, model) if isinstance(found, Turn) else found
 
 
 def _text(found: Turn, model: str) -> str | NoTurn:
