@@ -25,6 +25,8 @@ _WHOLE = frozenset(
     {Effects.WRITE, Effects.START_TASK, Effects.REMEMBER}
 )  # or not at all
 
+_FOREIGN = "mcp__"  # how tools of MCP servers are named: whatever they did, they did it
+
 _NOT_DONE = frozenset({CallState.DENIED, CallState.NEEDS_DECISION})
 _HOW = {
     CallState.DONE: "",
@@ -173,8 +175,9 @@ def _acts(entry: Entry) -> bool:
         return False
     if entry.state is CallState.FAILED and entry.effect in _WHOLE:
         return False
-    return entry.effect in _KEPT | _GONE or entry.origin is Origin.MCP
+    return entry.effect in _KEPT or _is_outside(entry)
 
 
 def _is_outside(entry: Entry) -> bool:
-    return entry.effect in _GONE or entry.origin is Origin.MCP
+    foreign = entry.origin is Origin.MCP or entry.tool.startswith(_FOREIGN)
+    return entry.effect in _GONE or foreign

@@ -102,6 +102,10 @@ def test_it_goes_back_over_a_summary():
             ["mcp db.drop (cannot be undone)"],
         ),
         (
+            turn("m", "", "mcp__db__drop", state=CallState.INTERRUPTED),
+            ["mcp__db__drop, which was interrupted (cannot be undone)"],
+        ),
+        (
             effect("shell", "make", CallState.INTERRUPTED),
             ["shell make, which was interrupted (in the worktree, not undone)"],
         ),

@@ -3,16 +3,21 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitagent.core import compaction, summing
-from gitagent.core.conversation import Entry, Kind, Origin
+from gitagent.core.carried import obligations
+from gitagent.core.conversation import Entry, Kind, Origin, in_force
+from gitagent.core.models import ANTHROPIC, OPENAI
 from gitagent.core.settings import Loop
 from gitagent.git.repository import discover
 from gitagent.host.cancel import Cancel
 from gitagent.model.provider import NoTurn, Stop, Turn, Wrong
+from gitagent.worker.loop import dialogue
 from gitagent.worker.loop.compacting import compact
 from gitagent.worker.loop.record import Conversation
-from tests.core.talk import said, told, turn
+from tests.core.talk import conversations, numbered, said, told, turn
 from tests.support import exchanges
 
 LOOP = Loop(context=20_000, reserve=4_000, keep=2_000)
@@ -238,3 +243,38 @@ def test_an_answer_for_entries_that_were_put_aside_is_not_used(repo):
 
     assert isinstance(made, Entry)
     assert "Anew." == made.text
+
+
+def context(entries, api):
+    found = dialogue.messages(entries, lambda _: b"", api)
+    given_ = [item for m in found for call in m.calls for item in listed(call)]
+    texts = [text for m in found for text in (m.text, *(r.text for r in m.results))]
+    return "\n".join(texts), given_
+
+
+def listed(call):
+    return [each["text"] for each in json.loads(call.given).get("items", [])]
+
+
+@settings(max_examples=40)
+@given(conversations(), st.integers(0, 400), st.text(max_size=30))
+def test_every_provider_is_told_every_obligation_byte_for_byte(turns, keep, text):
+    entries = []
+    for each in turns:
+        first = entries[-1].number + 1 if entries else 1
+        entries += numbered(each, first)
+        plan = compaction.plan(entries, keep)
+        if plan is not None:
+            number = entries[-1].number + 1
+            part = (plan.first, plan.last)
+            entries.append(
+                Entry(
+                    Kind.SUMMARY, number=number, text=text, first=part[0], last=part[1]
+                )
+            )
+
+    for api in (ANTHROPIC, OPENAI):
+        told_, items = context(entries, api)
+        wanted = [x for x in obligations(in_force(entries)) if x.strip()]
+
+        assert [x for x in wanted if x not in told_ and x not in items] == []
