@@ -5,6 +5,7 @@ bounded by the budgets of tasks, which `policy` compares.
 """
 
 import re
+from functools import lru_cache
 
 from gitagent.core.agent import Agent
 from gitagent.core.network import AllowList, split
@@ -74,10 +75,13 @@ def _network(child: Agent, parent: Agent) -> list[str]:
     ]
 
 
+@lru_cache(maxsize=1024)
 def host_within(host: str, outer: tuple[str, ...]) -> bool:
     """Whether the outer list reaches all that an entry of a list reaches."""
+    if host in outer:
+        return True
     one = split(host)
-    return host in outer or bool(one and AllowList(outer).names(*one))
+    return one is not None and AllowList(outer).names(*one)
 
 
 def _servers(child: Agent, parent: Agent) -> list[str]:
@@ -92,10 +96,12 @@ def _undecided(child: Agent, parent: Agent) -> list[str]:
     Hosts are the settings' too, and so `network` always counts.
     """
     can = may_of(child) | {"read", "network"}
-    asks = child.decide if child.backend == GATED else ()
+    asks, asked = (
+        each.decide if each.backend == GATED else () for each in (child, parent)
+    )
     return [
         f"does {effect} without a decision"
-        for effect in parent.decide
+        for effect in asked
         if effect in can and effect not in asks
     ]
 

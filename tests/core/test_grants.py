@@ -114,6 +114,52 @@ PARENT = Agent(
     network=("one.example:443",),
     may=("write", "shell", "start_task"),
 )
+GATED = Agent("lead", "model", decide=("write", "network", "remember"), mcp=("notes",))
+
+
+@pytest.mark.parametrize(
+    ("child", "extra"),
+    [
+        (Agent("child", "model", decide=("network", "write"), mcp=("notes",)), []),
+        (Agent("child", "model", decide=("network",), may=("shell",)), []),
+        (
+            Agent("child", "model", mcp=("notes", "tickets")),
+            [
+                "has the MCP server tickets",
+                "does write without a decision",
+                "does network without a decision",
+            ],
+        ),
+        # What another program's definition says of decisions holds nobody.
+        (
+            Agent("child", "claude", decide=("write", "network")),
+            ["does write without a decision", "does network without a decision"],
+        ),
+    ],
+)
+def test_a_child_asks_for_what_its_parent_asks_for(child, extra):
+    expected = tuple(f"child {each}, and lead does not." for each in extra)
+
+    assert expected == widening(child, GATED)
+
+
+@pytest.mark.parametrize(
+    ("host", "within"),
+    [
+        ("a.example.org:443", True),
+        ("*.example.org:443", True),
+        ("10.1.2.3:80", True),
+        ("example.org:443", False),
+        ("a.example.org:80", False),
+        ("*.a.example.org:443", False),  # so it may be, but it is not compared
+        ("10.1.0.0/16:80", False),
+    ],
+)
+def test_a_host_is_within_a_list_that_reaches_it(host, within):
+    parent = Agent("lead", "model", network=("*.example.org:443", "10.0.0.0/8:80"))
+    child = Agent("child", "model", network=(host,))
+
+    assert within is (not widening(child, parent))
 
 
 @pytest.mark.parametrize(
