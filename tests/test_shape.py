@@ -27,6 +27,7 @@ IMPORTS = {
     "mcp": ("worker/inside/",),
     "multiprocessing": (),
     "openai": ("model/",),
+    "prompt_toolkit": ("cli/terminal/prompt.py",),
     "pydantic": ("files/", "model/"),
     "pygit2": ("git/",),
     "rich": ("cli/",),

@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "task": "Add, list, show, stop and retry tasks.",
     "agents": "List the agents that tasks can name, and how they have fared.",
     "may": "Say whether an agent may have an effect.",
+    "chat": "Talk with the standing agent.",
     "answer": "Answer what a task asks.",
     "submit": "Hand a branch to the lander and print the submission's id.",
     "land": "Hand a branch to the lander and stay until the outcome.",

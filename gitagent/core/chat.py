@@ -238,7 +238,7 @@ _NAMES: Final = {
 
 def values_of(message: Request | Frame) -> dict[str, Any]:
     """Return a message as the JSON object that it is sent as."""
-    values = plain(message)
+    values: dict[str, Any] = plain(message)
     name = _NAMES[type(message)]
     if isinstance(message, Request):
         return {"op": name} | values

@@ -18,7 +18,7 @@ from tests.support.repos import Repo
 
 HEAVY = (
     *("anthropic", "importlib.metadata", "pathspec", "pydantic", "pygit2", "rich"),
-    "watchdog",
+    *("prompt_toolkit", "watchdog"),
 )
 
 

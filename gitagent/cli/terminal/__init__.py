@@ -1,0 +1,1 @@
+"""A conversation on a terminal, or through a pipe: the client of a chat."""
