@@ -122,9 +122,28 @@ def test_grants_can_be_taken_away_altogether():
     assert ("write", "shell") == agent("+++\n+++\n").may
 
 
+def test_the_built_in_agent_has_decisions_and_servers():
+    got = agent('+++\ndecide = ["shell", "remember"]\nmcp = ["notes"]\n+++\n', "x")
+
+    assert (("shell", "remember"), ("notes",)) == (got.decide, got.mcp)
+
+
+def test_servers_that_a_definition_made_for_another_program_names_are_passed_over():
+    got = agent("---\nmcp: {notes: {command: x}}\n---\n", "x", ".claude/agents/")
+
+    assert () == got.mcp
+
+
 @pytest.mark.parametrize(
     ("name", "text", "mend"),
     [
+        ("x", '+++\ndecide = ["shel"]\n+++\n', "did you mean shell"),
+        ("x", '+++\ndecide = ["fly"]\n+++\n', "read, write, shell, network, start"),
+        ("x", '+++\ndecide = "shell"\n+++\n', '["shell"]'),
+        ("x", '+++\nmcp = ["My Notes"]\n+++\n', "[mcp.NAME]"),
+        ("claude", '+++\ndecide = ["shell"]\n+++\n', "delete decide"),
+        ("codex", '+++\nmcp = ["notes"]\n+++\n', "delete mcp"),
+        ("x", "---\ndecide: [shell]\n---\n", "backend model"),
         ("Bad", "x", "rename"),
         ("shell", '+++\nbackend = "command"\nargv = ["x"]\n+++\n', "rename"),
         ("helper", '+++\nbackend = "comand"\n+++\n', "did you mean command"),
