@@ -25,7 +25,7 @@ from gitagent.worker.inside.doing import (
     text,
     utf8,
 )
-from gitagent.worker.inside.globs import anywhere, translate
+from gitagent.worker.inside.globs import anywhere, braces, translate
 from gitagent.worker.inside.views import COMMAND, environment
 
 FILES = 1000  # that a glob gives
@@ -76,8 +76,11 @@ def grep(given: Given, doing: Doing) -> Said:
     else:
         search += ["--untracked"]
     glob = text(given, "glob", "")
-    scope = f":(literal){rest}" if rest else f":(glob){anywhere(glob or '**')}"
-    pattern = ["-e", text(given, "pattern"), "--", scope]
+    if rest:
+        scope = [f":(literal){rest}"]
+    else:
+        scope = [f":(glob){anywhere(each)}" for each in braces(glob or "**")]
+    pattern = ["-e", text(given, "pattern"), "--", *scope]
     notes: list[str] = []
     found = _Found(number(given, "limit", _MATCHES, _MOST))
     done = found.look([*search, "-P", *pattern], folder, doing)

@@ -20,9 +20,7 @@ from pathlib import Path
 
 from gitagent.host.channel import Channel, Message, connect
 from gitagent.worker.inside.doing import (
-    DONE,
     FAILED,
-    UNCERTAIN,
     Doing,
     Given,
     Mouth,
@@ -46,8 +44,11 @@ BODIES = {
     "glob": "finding:glob",
     "grep": "finding:grep",
     "hook": "running:hook",
+    "mcp": "servers:mcp",
+    "mcp_list": "servers:mcp_list",
     "read": "reading:read",
     "shell": "running:shell",
+    "web_fetch": "web:fetch",
     "write": "writing:write",
 }
 _SOON = ("reading", "writing", "running")  # needed by nearly every attempt
@@ -126,13 +127,6 @@ def body(tool: str) -> Body:
         importlib.import_module(f"gitagent.worker.inside.{module}"), name
     )
     return found
-
-
-def ended(ok: bool | str) -> str:  # noqa: FBT001 - as bodies of other kinds say it
-    """Return how a call ended, of one that says True, False or "uncertain"."""
-    if isinstance(ok, str):
-        return UNCERTAIN
-    return DONE if ok else FAILED
 
 
 def _hide() -> None:

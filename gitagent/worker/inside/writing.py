@@ -108,12 +108,12 @@ def _change(after: bytes, at: int, new: bytes) -> bytes:
     """Return the lines around the first change as they are now."""
     lines = after.split(b"\n")
     first = after.count(b"\n", 0, at)
-    last = first + new.count(b"\n")
+    last = first + new.removesuffix(b"\n").count(b"\n")
     begin, end = max(0, first - _AROUND), last + 1 + _AROUND
     shown = lines[begin : min(end, begin + _SHOWN)]
     if shown and end >= len(lines) and not shown[-1]:
         shown.pop()
-    return b"".join(numbered(shown, begin + 1))
+    return b"".join(numbered(shown, begin + 1)).decode("utf-8", "replace").encode()
 
 
 def _near(data: bytes, old: bytes) -> str:

@@ -84,6 +84,7 @@ class Hands:
                 return inner, ""
             note = ""
             if inner is not None:
+                inner.end()
                 note = f"the sandbox was begun anew. {inner.why} {_GONE}"
                 self._told(f"the sandbox ended: {inner.why}")
             if self._begun > ANEW:

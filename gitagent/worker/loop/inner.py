@@ -39,6 +39,8 @@ _START_S = 60.0  # it takes a tenth of a second; a machine under load can take l
 _LIFE_S = 14 * 24 * 3600.0
 _GRACE_S = 5.0  # beyond a call's own limit, which is kept inside
 _STOP_S = 3.5  # for a call to end that is told to, which takes two where it is deaf
+_LATE_S = 0.5
+_FOUL = "What came out of it made no sense."
 _ENDED = frozenset(
     {CallState.DONE, CallState.FAILED, CallState.INTERRUPTED, CallState.UNCERTAIN}
 )
@@ -133,6 +135,8 @@ class Inner:
         finally:
             with self._lock:
                 self._pending.pop(number, None)
+        if pending.end is None:
+            self._threads[0].join()
         return self._output(pending)
 
     def _attend(self, number: int, pending: _Pending, way: Way) -> None:
@@ -239,9 +243,10 @@ class Inner:
                 self._ready.set()
                 while self._take(channel.receive()):
                     pass
-        # What it ended with is known a moment later, and says more.
-        self._threads[0].join(_STOP_S)
-        self._close("What came out of it made no sense.")
+                self._close(_FOUL)
+        # If it has ended, why is known a moment later.
+        self._threads[0].join(_LATE_S)
+        self._close(_FOUL)
 
     def _take(self, message: Message) -> bool:
         """Take one message; False: it is none that may come."""
