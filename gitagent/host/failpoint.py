@@ -17,7 +17,12 @@ NAMES = (
     "landing-swapped",
     "outcome-recorded",
 )
-OTHERS = ("outcome-told",)  # that not every task comes by
+OTHERS = (  # that not every task comes by
+    "outcome-told",
+    "conversation-intent",
+    "conversation-executed",
+    "conversation-result",
+)
 
 VARIABLE = "GITAGENT_FAILPOINT"
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from gitagent.core.conversation import CallState, Origin
+from gitagent.core.question import Question
 from gitagent.host.cancel import Cancel
 
 # A call from code that runs in the sandbox: tool, arguments; its text, and whether it
@@ -21,6 +22,7 @@ class Output:
     origin: Origin = Origin.WORKTREE
     dropped: int = 0  # bytes beyond that
     snapshot: bytes = b""  # what was fetched, as it came; an attachment of its own
+    asked: tuple[Question, ...] | None = None  # what a person is asked; None: as before
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +41,16 @@ class Bodies(Protocol):
 
     def execute(self, tool: str, given: Mapping[str, Any], way: Way) -> Output:
         """Carry out one call."""
+        ...
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """Bodies that can tell after a crash whether a call was carried out."""
+
+    def probe(self, tool: str, given: Mapping[str, Any], way: Way) -> Output | None:
+        """Find out by ``way.key`` or the arguments; None: nobody can tell.
+
+        DONE: it was carried out. FAILED: it was not. Anything else: not known.
+        """
         ...

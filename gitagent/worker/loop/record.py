@@ -74,7 +74,7 @@ class Conversation:
     ) -> Entry:
         """Add an entry; it is durable on return, with its number, time and commit.
 
-        ``attachments`` are "raw" and "whole"; the entry names their blobs.
+        ``attachments`` are of `core.conversation`; the entry names their blobs.
 
         Raises:
             GitagentError: somebody else leads this conversation, or it cannot be
@@ -113,10 +113,13 @@ class Conversation:
         with self._repo.objects() as objects:
             return objects.blob(oid)
 
+    def name_of(self, data: bytes) -> str:
+        """Return the id that a blob of these bytes has."""
+        return loose.name("blob", data, sha256=self._sha256)
+
     def _prepared(self, entry: Entry, attachments: Mapping[str, bytes]) -> Entry:
         named: dict[str, Any] = {
-            name: loose.name("blob", data, sha256=self._sha256)
-            for name, data in attachments.items()
+            name: self.name_of(data) for name, data in attachments.items()
         }
         last = self.entries[-1].number if self.entries else 0
         return replace(
