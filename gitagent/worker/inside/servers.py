@@ -52,25 +52,58 @@ class Host:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lock = threading.Lock()
-        self._pipe = -1  # to its standard input; -1: it does not run
+        self._client: _Client | None = None
         self._starts = 0
+
+    def ask(self, order: Given, cancel: Cancel, seconds: float) -> Given:
+        """Return the answer to one order; a lost one is uncertain."""
+        client = self._living()
+        if client is None:
+            return _failed(f"its client ended {_STARTS} times")
+        return client.ask(order, cancel, seconds)
+
+    def close(self) -> None:
+        """Let the client end."""
+        with self._lock:
+            if self._client is not None:
+                self._client.hang_up()
+
+    def _living(self) -> "_Client | None":
+        with self._lock:
+            if self._client is None or self._client.over:
+                if self._starts >= _STARTS:
+                    return None
+                self._starts += 1
+                self._client = _Client(self._root)
+            return self._client
+
+
+class _Client:
+    """One process of the client, from its start to its end."""
+
+    def __init__(self, root: Path) -> None:
+        self._lock = threading.Lock()
         self._number = 0
         self._waiting: dict[int, _Waiting] = {}
         self._buffer = bytearray()
         self._looked = 0
+        theirs, self._pipe = os.pipe()
+        threading.Thread(target=self._run, args=(root, theirs), daemon=True).start()
+
+    @property
+    def over(self) -> bool:
+        """Whether it takes no more orders."""
+        return self._pipe < 0
 
     def ask(self, order: Given, cancel: Cancel, seconds: float) -> Given:
         """Return the answer to one order; a lost one is uncertain."""
         waiting = _Waiting()
         with self._lock:
-            if self._pipe < 0 and not self._start():
-                return _lost("The call was not made: the client cannot be run.", FAILED)
             self._number += 1
             number = self._number
-            self._waiting[number] = waiting
             if not self._write({**order, "id": number}):
-                del self._waiting[number]
-                return _lost("The call was not made: the client has ended.", FAILED)
+                return _failed("its client has ended")
+            self._waiting[number] = waiting
         watched = [until.set_(waiting.come), until.set_(cancel)]
         if until.first(watched, seconds) != 0:
             with self._lock:
@@ -78,29 +111,20 @@ class Host:
             until.first(watched[:1], _STOP_S)
         with self._lock:
             self._waiting.pop(number, None)
-        return waiting.answer or _lost("no answer came")
+        return waiting.answer or {"state": UNCERTAIN, "text": "no answer came"}
 
-    def close(self) -> None:
-        """Let the client end."""
+    def hang_up(self) -> None:
+        """Let it end."""
         with self._lock:
-            self._hang_up()
+            if self._pipe >= 0:
+                os.close(self._pipe)
+                self._pipe = -1
 
-    def _start(self) -> bool:
-        if self._starts >= _STARTS:
-            return False
-        self._starts += 1
-        theirs, self._pipe = os.pipe()
-        self._buffer.clear()
-        self._looked = 0
-        ends = (theirs, self._pipe)
-        threading.Thread(target=self._run, args=ends, daemon=True).start()
-        return True
-
-    def _run(self, theirs: int, ours: int) -> None:
+    def _run(self, root: Path, theirs: int) -> None:
         try:
             done = run(
                 lines.servers(),
-                cwd=self._root,
+                cwd=root,
                 env=os.environ,
                 stdin=theirs,
                 timeout=_LONG_S,
@@ -112,11 +136,10 @@ class Host:
             if not done.started:
                 os.close(theirs)
         finally:
+            self.hang_up()
             with self._lock:
-                if self._pipe == ours:
-                    self._hang_up()
-                lost, self._waiting = self._waiting, {}
-            for each in lost.values():
+                lost = [*self._waiting.values()]
+            for each in lost:
                 each.come.set()
 
     def _hear(self, data: bytes) -> None:
@@ -133,6 +156,8 @@ class Host:
         self._looked = len(self._buffer)
 
     def _write(self, order: Given) -> bool:
+        if self._pipe < 0:
+            return False
         left = memoryview(json.dumps(order).encode() + b"\n")
         try:
             while left:
@@ -141,19 +166,14 @@ class Host:
             return False
         return True
 
-    def _hang_up(self) -> None:
-        if self._pipe >= 0:
-            os.close(self._pipe)
-            self._pipe = -1
-
 
 @cache
 def _host(root: Path) -> Host:
     return Host(root)
 
 
-def _lost(why: str, state: str = UNCERTAIN) -> Given:
-    return {"state": state, "text": why}
+def _failed(why: str) -> Given:
+    return {"state": FAILED, "text": f"The call was not made: {why}."}
 
 
 def _json(answer: Given) -> bytes:

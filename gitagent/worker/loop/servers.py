@@ -91,25 +91,28 @@ class Servers:
             return Output(_line(text), state, Origin.MCP)
         if way.cancel.is_set():
             return Output(_uncertain(text), state, Origin.MCP)
-        return self.settled(tool, way.key, way.cancel, text)
+        return self._found_out(known, text, way)
 
-    def settled(self, tool: str, key: str, cancel: Cancel, why: str) -> Output:
-        """Return what becomes of a call whose answer was lost, by the server's word."""
-        done = self.probe(tool, key, cancel)
+    def probe(self, tool: str, given: Mapping[str, Any], way: Way) -> Output | None:  # noqa: ARG002
+        """Find out by its key what became of a call that was cut off."""
+        known = self._offered.get(tool)
+        if known is None:
+            said = _uncertain("this tool is not there any more")
+            return Output(said, CallState.UNCERTAIN, Origin.MCP)
+        return self._found_out(known, "it was cut off", way)
+
+    def _found_out(self, known: Offered, why: str, way: Way) -> Output:
+        """Return what became of a call, as the server's own tool for that tells it."""
+        probe = known.spec.probes.get(known.called, "")
+        done = None
+        if probe in known.spec.reads and way.key:
+            asked = Way(known.spec.timeout, way.cancel)
+            state, answer = self._call(known, probe, {"key": way.key}, asked)
+            done = _told_by(answer) if state is CallState.DONE else None
         if done is None:
             return Output(_uncertain(why), CallState.UNCERTAIN, Origin.MCP)
         state = CallState.DONE if done else CallState.FAILED
         return Output(_line(_DONE if done else _NOT_DONE), state, Origin.MCP)
-
-    def probe(self, tool: str, key: str, cancel: Cancel) -> bool | None:
-        """Ask whether the call with a key was carried out; None: nobody knows."""
-        known = self._offered.get(tool)
-        probe = known.spec.probes.get(known.called) if known else None
-        if known is None or probe is None or probe not in known.spec.reads or not key:
-            return None
-        way = Way(known.spec.timeout, cancel)
-        state, answer = self._call(known, probe, {"key": key}, way)
-        return _told_by(answer) if state is CallState.DONE else None
 
     def _call(
         self, known: Offered, tool: str, arguments: Mapping[str, Any], way: Way

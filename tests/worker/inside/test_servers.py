@@ -177,7 +177,22 @@ def test_a_probe_tells_whether_a_lost_call_was_carried_out(root):
     assert CallState.FAILED is not_done[0]
     assert "was not carried out" in not_done[1]
     assert (1, 1) == (around.count("die"), around.count("die_first"))
-    assert around.servers.probe(f"mcp__{around.server}__die", "k-7", Cancel()) is True
+
+
+def test_a_call_cut_off_by_a_crash_is_what_its_probe_says_or_uncertain(root):
+    probes = {"die": "was_done", "fail": "echo"}
+    around = Around(root, probes=probes, reads=("was_done",))
+    around.counts.write_text("done k-9\n")
+
+    def probed(tool, key):
+        name = f"mcp__{around.server}__{tool}"
+        return around.servers.probe(name, {}, Way(60.0, Cancel(), key)).state
+
+    assert CallState.DONE is probed("die", "k-9")
+    assert CallState.FAILED is probed("die", "k-1")
+    assert CallState.UNCERTAIN is probed("echo", "k-9")
+    assert CallState.UNCERTAIN is probed("fail", "k-9")  # `echo` is not in `reads`
+    assert CallState.UNCERTAIN is probed("gone", "k-9")
 
 
 def test_a_tool_that_its_server_describes_otherwise_later_is_not_called(root):
