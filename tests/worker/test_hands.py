@@ -21,6 +21,7 @@ from gitagent.host.engine import MARK
 from gitagent.worker.loop import inner
 from gitagent.worker.loop.bodies import Way
 from gitagent.worker.loop.hands import ANEW, Hands
+from gitagent.worker.loop.pending import MOST
 from tests.support.waiting import wait_for, wait_for_file
 
 DONE, FAILED, INTERRUPTED = CallState.DONE, CallState.FAILED, CallState.INTERRUPTED
@@ -175,14 +176,14 @@ def test_what_runs_in_the_background_lives_until_the_end(both):
 
 
 def test_output_beyond_the_bound_is_counted(confined):
-    size = inner.MOST + 12345
+    size = MOST + 12345
     done = confined.execute(
         "shell", {"command": f"head -c {size} /dev/zero; exit 7"}, Way(60, Cancel())
     )
 
     assert size == done.whole.count(0) + done.dropped
     assert done.whole.endswith(b"\n[exit code 7]\n")
-    assert len(done.whole) <= inner.MOST
+    assert len(done.whole) <= MOST
 
 
 def test_a_sandbox_that_goes_down_is_begun_anew_three_times(confined, tree):
@@ -341,7 +342,7 @@ say(id=id, out="begun\\n")
         "say(id=id, out='')",
         "say(id=id, b64='*')",
         "say(id=id)",
-        "for _ in range(3): say(id=id, ask=1, tool='shell', given={}, token='x')",
+        "for _ in range(3): say(id=id, ask=1, tool='x', given={}, token=call['token'])",
         "for _ in range(10_002): say(id=other, out='x')",
         "for _ in range(10_002): say(id='x', end='done')",
         "sys.exit(0)",
@@ -351,13 +352,18 @@ def test_what_may_not_come_ends_the_sandbox_and_interrupts(tree, monkeypatch, sc
     wait = "\nimport time; time.sleep(60)"
     argv = (sys.executable, "-I", "-c", HOSTILE + script + wait)
     monkeypatch.setattr(inner.lines, "hands", lambda: argv)
+
+    def nested(*_):
+        wait_for(lambda: made._inner.over)
+        return "", True
+
     with hands(inside(tree)) as made:
-        done = made.execute("read", {}, Way(30, Cancel(), nested=lambda *_: ("", True)))
+        done = made.execute("code", {}, Way(30, Cancel(), nested=nested))
 
     assert INTERRUPTED == done.state
     assert done.whole.startswith(b"begun\n")
     assert b"[cut off: the sandbox has ended." in done.whole
-    assert len(done.whole) < inner.MOST + (1 << 17)
+    assert len(done.whole) < MOST + (1 << 17)
 
 
 @pytest.mark.parametrize(
@@ -405,18 +411,22 @@ from gitagent.host.confinement import Bind, Confinement
 from gitagent.worker.loop.bodies import Way
 from gitagent.worker.loop.hands import Hands
 
-tree, owner, command = sys.argv[1:]
-inside = Confinement("/workspace", (Bind(tree, "/workspace", writable=True),))
+tree, owner, command, mark = sys.argv[1:]
+if mark:
+    inside = Confinement(tree, mode="off", env=(("GITAGENT_RUN", mark),))
+else:
+    inside = Confinement("/workspace", (Bind(tree, "/workspace", writable=True),))
 with Hands(inside, owner, told=print) as hands:
     hands.execute("shell", {"command": command}, Way(600, Cancel()))
 """
 
 
-def test_a_killed_process_takes_its_sandbox_with_it(tree):
+@pytest.mark.parametrize("mark", ["", uuid.uuid4().hex], ids=["confined", "off"])
+def test_a_killed_process_takes_its_sandbox_with_it(tree, mark):
     arg, owner = token(), f"t{uuid.uuid4().hex[:8]}"
     command = f"sleep {arg} & setsid sleep {arg} & echo x > begun; sleep {arg}"
     child = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(tree), owner, command],
+        [sys.executable, "-c", PROGRAM, str(tree), owner, command, mark],
         cwd=Path(inner.__file__).parents[3],
     )
     try:

@@ -5,15 +5,13 @@ once, and what is not as it has to be ends the sandbox. So whoever waits for a c
 gets an answer, and nothing of it still runs when it does.
 """
 
-import base64
 import hmac
 import json
 import secrets
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from gitagent.core.conversation import CallState, Origin
@@ -28,9 +26,8 @@ from gitagent.host.meeting import SOCKET, Meeting
 from gitagent.host.process import Exit
 from gitagent.worker.inside import lines
 from gitagent.worker.loop.bodies import Output, Way
+from gitagent.worker.loop.pending import Pending
 
-MOST = 16 << 20  # bytes of a call's output that are kept
-MESSAGES = 1_000_000  # of one call; even a program that never stops needs fewer
 STRAYS = 10_000  # messages about calls that are over
 NESTED = 1000  # calls that one call of code may make
 
@@ -44,22 +41,6 @@ _FOUL = "What came out of it made no sense."
 _ENDED = frozenset(
     {CallState.DONE, CallState.FAILED, CallState.INTERRUPTED, CallState.UNCERTAIN}
 )
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A call that is being carried out; filled by the one who hears."""
-
-    token: str
-    wake: Wake = field(default_factory=Wake)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    pieces: list[bytes] = field(default_factory=list)
-    size: int = 0
-    messages: int = 0
-    asked: deque[Message] = field(default_factory=deque)
-    nested: int = 0
-    end: Message | None = None
-    over: bool = False  # nothing more comes
 
 
 class Inner:
@@ -77,7 +58,7 @@ class Inner:
         self._stop = Cancel()
         self._ready = Wake()  # stays set: the sandbox is there, or it is over
         self._lock = threading.Lock()
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._last = 0
         self._strays = 0
         self._channel: Channel | None = None
@@ -112,7 +93,7 @@ class Inner:
             if not way.cancel.is_set():
                 self._close(f"It was not there within {_START_S:g} s.")
             return Output(b"[stopped before it began]\n", CallState.INTERRUPTED)
-        pending = _Pending(secrets.token_hex(16))
+        pending = Pending(secrets.token_hex(16))
         with self._lock:
             if self.over or self._channel is None:
                 said = f"[not carried out: the sandbox is gone. {self.why}]\n"
@@ -139,7 +120,7 @@ class Inner:
             self._threads[0].join()
         return self._output(pending)
 
-    def _attend(self, number: int, pending: _Pending, way: Way) -> None:
+    def _attend(self, number: int, pending: Pending, way: Way) -> None:
         """Return when the call is over, whoever ended it."""
         deadline = monotonic() + way.seconds + _GRACE_S
         stopping, told = False, 0
@@ -167,7 +148,7 @@ class Inner:
                 self._close("A call in it could not be stopped.")
                 deadline = monotonic() + _STOP_S
 
-    def _answer(self, number: int, pending: _Pending, asked: Message, way: Way) -> None:
+    def _answer(self, number: int, pending: Pending, asked: Message, way: Way) -> None:
         tool, given, token = (asked.get(key) for key in ("tool", "given", "token"))
         known = isinstance(token, str) and hmac.compare_digest(
             token.encode(errors="replace"), pending.token.encode()
@@ -194,7 +175,7 @@ class Inner:
         except OSError:
             self._close("It takes no calls any more.")
 
-    def _output(self, pending: _Pending) -> Output:
+    def _output(self, pending: Pending) -> Output:
         whole, end = b"".join(pending.pieces), pending.end
         if end is None:
             said = f"[cut off: the sandbox has ended. {self.why}]\n"
@@ -256,13 +237,7 @@ class Inner:
         if pending is None:
             self._strays += 1
             return self._strays <= STRAYS
-        with pending.lock:
-            if pending.end is not None:
-                return True
-            pending.messages += 1
-            fits = pending.messages <= MESSAGES and _put(pending, message)
-        pending.wake.set()
-        return fits
+        return pending.hear(message)
 
     def _close(self, why: str) -> None:
         with self._lock:
@@ -280,30 +255,6 @@ class Inner:
                 each.over = True
             each.wake.set()
         self._ready.set()
-
-
-def _put(pending: _Pending, message: Message) -> bool:
-    """Note what a message says of its call; False: it may not say that."""
-    if "ask" in message:
-        pending.asked.append(message)
-        return len(pending.asked) <= 1
-    if "end" in message:
-        pending.end = {key: message.get(key) for key in ("end", "dropped")}
-        return True
-    data = _data(message)
-    pending.pieces.append(data)
-    pending.size += len(data)
-    return pending.size <= MOST and bool(data)
-
-
-def _data(message: Message) -> bytes:
-    out, b64 = message.get("out"), message.get("b64")
-    if isinstance(out, str):
-        return out.encode(errors="replace")
-    if isinstance(b64, str):
-        with suppress(ValueError):
-            return base64.b64decode(b64, validate=True)
-    return b""
 
 
 def _reason(done: Exit) -> str:
