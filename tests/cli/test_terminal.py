@@ -1,6 +1,8 @@
 """A chat on a terminal: what is shown of what comes, and what is done about a line."""
 
 import itertools
+import shutil
+from contextlib import ExitStack
 
 import pytest
 
@@ -33,6 +35,9 @@ from gitagent.core.chat import (
 )
 from gitagent.core.conversation import Call, CallState, Entry, Kind, Origin
 from gitagent.errors import Busy
+from tests.support.chat_server import ROOT, ChatProcess, daemon
+from tests.support.daemon import COMMAND
+from tests.support.terminal import Terminal
 
 
 @pytest.fixture
@@ -461,3 +466,73 @@ def test_a_connection_that_does_not_come_back_ends_the_chat(talk):
 )
 def test_a_long_line_is_drawn_on_the_last_rows_that_it_takes(text, width, rows):
     assert rows == wrapped(text, width, 2)
+
+
+# On a real terminal
+
+
+@pytest.fixture
+def on_screen(repo, tmp_path, monkeypatch):
+    """Give a terminal with a chat, and the process that leads that."""
+    if shutil.which("tmux") is None:
+        pytest.skip("there is no tmux")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with ExitStack() as stack:
+        leader = ChatProcess(tmp_path)
+        stack.callback(leader.kill)
+        stack.enter_context(daemon(repo.common_dir, leader.lead))
+        terminal = Terminal(*COMMAND, "chat", cwd=repo.path)
+        stack.enter_context(terminal)
+        terminal.shows("idle · chat talk")
+        yield terminal, leader
+
+
+@pytest.mark.slow
+def test_a_person_talks_stops_asks_aside_and_goes_back(on_screen):
+    terminal, _ = on_screen
+    terminal.paste("Grüße\n世界")
+    terminal.press("", "Enter")
+    terminal.shows("[1] Grüße\n    世界\n", "You said: Grüße\n世界\n", "\nidle")
+    terminal.enter("hold on")
+    terminal.shows("held open\nand half a li", "asking · chat talk")
+    terminal.enter("next")
+    terminal.shows("[…] next (queued: after this turn)")
+    terminal.press("", "C-c")
+    terminal.shows("[stopped: by a person]", "[5] next\nYou said: next", "\nidle")
+    terminal.enter("/side")
+    terminal.shows("idle · side chat 1 · chat talk")
+    terminal.enter("aside")
+    terminal.shows("[7] aside\nYou said: aside")
+    terminal.enter("/end")
+    terminal.shows("[the side chat 1 is over]", "[7: gitagent: aside: 2 entries]")
+    terminal.enter("/rewind 2")
+    terminal.shows("  - task fix-it was started", "go back to 2? y/n")
+    terminal.enter("y")
+    terminal.shows("[back to entry 2]")
+    terminal.press("half", "C-c", "C-c")
+    terminal.shows("[^C once more leaves, and so does ^D]")
+    terminal.press("", "C-c")
+    screen = terminal.shows("ended with 0")
+
+    assert 1 == screen.count("held open")
+    assert 1 == screen.count("You said: next")
+
+
+@pytest.mark.slow
+def test_a_chat_goes_on_after_its_process_was_killed(on_screen):
+    terminal, leader = on_screen
+    terminal.enter("hold on")
+    terminal.shows("[1] hold on", "and half a li", "asking · chat")
+    terminal.enter("next")
+    terminal.shows("[…] next")
+    leader.kill()
+    terminal.shows("[the connection is lost; trying again]", "[connected again]")
+    (leader.folder / "go").touch()
+    terminal.shows("and half a line\n[3] next\nYou said: next")
+    terminal.press("", "C-d")
+    screen = terminal.shows("ended with 0")
+    record = (leader.folder / "record").read_text()
+
+    assert 2 == leader.started
+    assert 1 == screen.count("held open")
+    assert 1 == record.count('"text": "next"')

@@ -7,7 +7,9 @@ anew; what is final is printed once, so that a terminal scrolls and copies it.
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterable
+import signal
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +58,8 @@ class _Terminal:
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._style = Style([] if os.environ.get("NO_COLOR") else [*_STYLES.items()])
         self._warned = False  # that ^C once more leaves
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._left = False
+        self._tasks: set[asyncio.Task[None]] = set()
         self._session: PromptSession[str] = PromptSession(
             self._message,
             history=InMemoryHistory(),
@@ -80,48 +83,44 @@ class _Terminal:
         )
         await asyncio.to_thread(self._link.open)
         self._talk.id = self._link.id
-        self._begin(self._receive())
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(each, self._leave)
+        self._show([Line(f"chat {self._link.id}; /help says what one can type", "dim")])
+        receiving = self._begin(self._receive())
         try:
-            await self._show(
-                [Line(f"chat {self._link.id}; /help says what one can type", "dim")]
-            )
-            await self._type()
+            # One prompt for all lines: between two the terminal itself would echo.
+            with suppress(EOFError, KeyboardInterrupt):
+                await self._session.prompt_async()
         finally:
-            for task in self._tasks:
-                task.cancel()
+            receiving.cancel()
             self._link.close()
-        await self._show(list(self._talk.left()))
-
-    async def _type(self) -> None:
-        while True:
-            try:
-                line = await self._session.prompt_async()
-            except (EOFError, KeyboardInterrupt):
-                return
-            made = self._talk.typed(line)
-            await self._do(made)
-            if made.leave:
-                return
+        await asyncio.gather(*self._tasks - {receiving})
+        self._show(self._talk.left())
 
     async def _receive(self) -> None:
         while True:
             events = [await self._events.get()]
             while not self._events.empty():
                 events.append(self._events.get_nowait())
-            for event in events:
-                made = self._talk.on(event)
-                await self._do(made)
-                if made.leave:
-                    self._leave()
-                    return
+            made = [self._talk.on(event) for event in events]
+            for each in made:
+                self._send(each)
+            self._show([line for each in made for line in each.lines])
+            if any(each.leave for each in made):
+                self._leave()
             self._session.app.invalidate()
 
-    async def _do(self, made: Shown) -> None:
+    def _do(self, made: Shown) -> None:
+        self._send(made)
+        self._show(made.lines)
+        if made.leave:
+            self._leave()
+
+    def _send(self, made: Shown) -> None:
         for request in made.requests:
             self._link.send(request)
-        await self._show(made.lines)
 
-    async def _show(self, lines: Iterable[Line]) -> None:
+    def _show(self, lines: Iterable[Line]) -> None:
         styled = [(f"class:{each.style}", f"{each.text}\n") for each in lines]
         if not styled:
             return
@@ -135,7 +134,7 @@ class _Terminal:
             )
 
         if self._session.app.is_running:
-            await run_in_terminal(show)
+            self._begin(_in_terminal(show))
         else:
             show()
 
@@ -159,7 +158,7 @@ class _Terminal:
         def _(event: KeyPressEvent) -> None:
             made = self._talk.interrupted()
             if made is not None:
-                self._begin(self._do(made))
+                self._do(made)
             elif event.current_buffer.text:
                 event.current_buffer.reset()
             elif self._warned:
@@ -167,7 +166,13 @@ class _Terminal:
             else:
                 self._warned = True
                 line = Line("[^C once more leaves, and so does ^D]", "dim")
-                self._begin(self._show([line]))
+                self._show([line])
+
+        @keys.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            line = event.current_buffer.text
+            event.current_buffer.reset(append_to_history=bool(line.strip()))
+            self._do(self._talk.typed(line))
 
         @keys.add("escape", "enter")
         def _(event: KeyPressEvent) -> None:
@@ -178,14 +183,25 @@ class _Terminal:
     def _changed(self, _buffer: object) -> None:
         self._warned = False
 
-    def _leave(self) -> None:
-        if self._session.app.is_running:
-            self._session.app.exit(exception=EOFError())
+    def _leave(self, error: BaseException | None = None) -> None:
+        if self._session.app.is_running and not self._left:
+            self._left = True
+            self._session.app.exit(exception=error or EOFError())
 
-    def _begin(self, what: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, what: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(what)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._leave(error)
+
+
+async def _in_terminal(show: Callable[[], None]) -> None:
+    await run_in_terminal(show)
 
 
 def _call(loop: asyncio.AbstractEventLoop, what: Any, event: Event) -> None:  # noqa: ANN401
