@@ -11,11 +11,11 @@ stands for. A conversation that goes on after a crash goes on from these alone.
     result  how a call ended: its receipt
     summary stands in the model's context for the entries that it covers
     rewind  the entries after one of them are out of the model's context
-    end     the process stops: with the state that it ended in
+    end     the process stops, or a turn of a chat is over: the state that it ended in
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -94,6 +94,8 @@ class Entry:
     first: int = 0  # SUMMARY: number of the first entry that it covers
     last: int = 0  # SUMMARY: of the last one; REWIND: of the last one that stays
     request: str = ""  # INPUT: id that a person's request had; the same is never twice
+    waits: bool = False  # INPUT: the model gets it when a later entry `places` it
+    places: int = 0  # INPUT: number of the one that waited, whose words come here
     profile: str = ""  # BEGIN: grant profile; see `core.profile`
     may: tuple[str, ...] = ()  # BEGIN: grants
     ended: str = ""  # END: one of `Ended`
@@ -101,7 +103,7 @@ class Entry:
 
 
 class Ended(StrEnum):
-    """In which state a process stopped leading a conversation."""
+    """In which state a process stopped leading a conversation, or a turn of a chat."""
 
     DONE = "done"  # the model has nothing more to say
     QUESTION = "question"
@@ -120,12 +122,21 @@ Attachments = Mapping[str, bytes]  # of an entry: "raw", "whole" and "snapshot"
 
 
 def in_force(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries that no later REWIND has put aside, without the REWINDs."""
+    """Return the entries that no later REWIND has put aside, without the REWINDs.
+
+    An INPUT that waits is not among them; what places it has its words.
+    """
     kept: list[Entry] = []
+    waiting: dict[int, Entry] = {}
     for each in entries:
         if each.kind is Kind.REWIND:
             while kept and kept[-1].number > each.last:
                 kept.pop()
+        elif each.waits:
+            waiting[each.number] = each
+        elif each.places in waiting:
+            words = waiting[each.places]
+            kept.append(replace(each, text=words.text, origin=words.origin))
         else:
             kept.append(each)
     return kept

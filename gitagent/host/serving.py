@@ -58,6 +58,10 @@ class Peer:
         while left:
             left = left[self._socket.send(left) :]
 
+    def shut(self) -> None:
+        """Cut it; for any thread. Who waits for it is woken."""
+        _shut(self._socket)
+
 
 class Server:
     """Serves ``path`` from start to stop; ``serve`` is called in a connection's thread.

@@ -1,0 +1,139 @@
+"""What a person does with a conversation beside speaking in it.
+
+Each of them is done between two turns, in the thread that lets the model speak.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gitagent.core import chats, forking
+from gitagent.core.chat import (
+    Decide,
+    Plan,
+    Request,
+    Rewind,
+    Side,
+    SideEnd,
+    State,
+    Trouble,
+    Undone,
+)
+from gitagent.core.chats import Name, Proposal
+from gitagent.core.conversation import Ended, Entry, Kind
+from gitagent.errors import UserError
+from gitagent.model.provider import NoTurn
+from gitagent.worker.loop import sides
+from gitagent.worker.loop.record import Conversation
+from gitagent.worker.loop.serving import Client
+from gitagent.worker.loop.stage import Stage
+
+# Does what a person has said yes to, and says how it went.
+Carry = Callable[[Proposal], str]
+
+
+def do(stage: Stage, client: Client, request: Request, carry: Carry) -> None:
+    """Do what a client asks for, or tell it why not."""
+    try:
+        match request:
+            case Plan(on=on):
+                _plan(stage, on=on)
+            case Side():
+                _side(stage)
+            case SideEnd(inject=inject):
+                _side_end(stage, inject=inject)
+            case Rewind(to=to, sure=sure):
+                _rewind(stage, client, to, sure=sure)
+            case Decide(number=number, yes=yes):
+                _decide(stage, number, carry, yes=yes)
+            case _:
+                pass
+    except UserError as error:
+        client.tell([Trouble(f"{error.line()}.")])
+
+
+def _plan(stage: Stage, *, on: bool) -> None:
+    if stage.room.name.side:
+        raise UserError("a side chat can only read as it is")
+    outer = chats.began(stage.room.entries)
+    stage.open(stage.room.name, "plan" if on else outer)
+
+
+def _side(stage: Stage) -> None:
+    here = stage.room.name
+    if here.side:
+        raise UserError("this is a side chat already", "end it first")
+    begun = forking.side(stage.room.entries)
+    if begun is None:
+        raise UserError("nothing was said that a side chat could be beside")
+    with stage.repo.objects() as objects:
+        number = max(sides.numbers(objects, here.chat), default=0) + 1
+    new = Name(here.chat, number)
+    # At its tip: with the end of the turn before, which the fork shall not repeat.
+    at = stage.leading.conversation.tip
+    Conversation.open(stage.repo, new.conversation, at=at)
+    stage.open(new)
+    stage.record(begun.opening)
+
+
+def _side_end(stage: Stage, *, inject: bool) -> None:
+    here = stage.room.name
+    if not here.side:
+        raise UserError("this is no side chat")
+    since = chats.own(stage.room.entries)[0].number
+    plan = forking.later(stage.room.entries, since) if inject else None
+    if plan is not None:
+        stage.room.do(State.ASKING)
+        with stage.halting() as halt:
+            text = stage.leading.sum_up(plan, halt)
+        if isinstance(text, NoTurn):
+            raise UserError(f"it is not summed up: {text.sentence.rstrip('.')}")
+        _inject(stage, text)
+    stage.record(Entry(Kind.END, ended=Ended.CLOSED))
+    stage.open(replace(here, side=0))
+
+
+def _inject(stage: Stage, text: str) -> None:
+    """Put the summary of the side chat into the chat, once."""
+    here = stage.room.name
+    request = f"side {here.side}"
+    main = replace(here, side=0).conversation
+    parent = Conversation.open(stage.repo, main)
+    if chats.requested(parent.entries, request) is None:
+        words = replace(forking.injection(text), request=request)
+        parent.append(replace(words, attempt=stage.spec.attempt))
+
+
+def _rewind(stage: Stage, client: Client, to: int, *, sure: bool) -> None:
+    entries = stage.room.entries
+    if stage.room.name.side and to < chats.own(entries)[0].number:
+        raise UserError("a side chat does not go back to before it began")
+    found = forking.rewind(entries, to)
+    if isinstance(found, forking.NoRewind):
+        raise UserError(found.sentence.rstrip("."))
+    if sure:
+        stage.record(found.entry)
+        return
+    lasting = [each.line() for each in found.lasting]
+    lines = [found.sentence, *lasting] if found.sentence else lasting
+    client.tell([Undone(found.entry.last, tuple(lines))])
+
+
+def _decide(stage: Stage, number: int, carry: Carry, *, yes: bool) -> None:
+    found = chats.proposal(stage.room.entries, number)
+    if isinstance(found, str):
+        raise UserError(found.rstrip("."))
+    what = f"what entry {number} proposes ({found.call.tool} {found.call.given})"
+    word = "yes to" if yes else "no to"
+    # Recorded first: a crash after it leaves in doubt what was done, and what is
+    # in doubt is not done again.
+    stage.record(
+        Entry(
+            Kind.INPUT,
+            text=f"[gitagent] The person said {word} {what}.",
+            request=found.request,
+            binding=True,
+        )
+    )
+    if yes:
+        said = carry(found)
+        stage.record(Entry(Kind.INPUT, text=f"[gitagent] That was done: {said}"))
