@@ -1,24 +1,33 @@
 """The gate's table: an effect has one verdict, whichever way it is asked for.
 
-A way is a function from a case to the kind of verdict that it comes to, or None if it
-cannot ask for the effect. Another way is another entry of `WAYS`.
+A way is a function from a case to the kind of verdict that it comes to, or to the
+state of the call where one is made; None: it cannot ask for the effect. Another way is
+another entry of `WAYS` or of `CALLS`.
 """
 
 import ast
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gitagent.core import pretool
+from gitagent.core.conversation import Call, CallState, Entry, Origin
+from gitagent.core.conversation import Kind as Entries
 from gitagent.core.effect import Context, Effect, Effects, judge, runs
 from gitagent.core.reach import Facts, Kind
+from gitagent.core.settings import Loop
+from gitagent.host.cancel import Cancel
 from gitagent.worker import hooklog
+from gitagent.worker.executor import Executor, Gate
 from gitagent.worker.inside.hook import answer
 from gitagent.worker.inside.place import Place
+from gitagent.worker.loop.bodies import Output, Way
+from gitagent.worker.loop.offer import TABLE as TABLE_OF_TOOLS
+from gitagent.worker.loop.offer import Form, Offer, Who
 from tests.support.cli import call
 from tests.support.repos import Repo
 
@@ -79,8 +88,8 @@ _CLAUDE = {  # the tools by which Claude Code has an effect, and what names it
 }
 
 
-def by_tool(case: Case, where: "Grounds") -> Kind:
-    """A tool, code that calls tools, an MCP tool: all of them are one executor's."""
+def by_itself(case: Case, where: "Grounds") -> Kind:
+    """The effect, as the gate is asked for it."""
     del where
     return judge(case.effect, GRANTS[case.grants], Context()).kind
 
@@ -123,7 +132,7 @@ def by_command(case: Case, where: "Grounds") -> Kind:
 
 
 WAYS: dict[str, Callable[[Case, "Grounds"], Kind | None]] = {
-    "tool": by_tool,
+    "itself": by_itself,
     "hook": by_hook,
     "asking hook": by_asking_hook,
     "command": by_command,
@@ -166,6 +175,159 @@ def test_an_effect_has_the_same_verdict_whichever_way_it_is_asked_for(way, groun
     assert {case.effect.kind for case in asked} >= set(_CLAUDE)
 
 
+@dataclass
+class Spoken:
+    """A conversation that is nowhere written down."""
+
+    entries: tuple[Entry, ...] = ()
+    name: str = "table"
+
+    def append(self, entry: Entry, attached: object = None) -> Entry:
+        del attached
+        made = replace(entry, number=len(self.entries) + 1)
+        self.entries += (made,)
+        return made
+
+    @staticmethod
+    def name_of(data: bytes) -> str:
+        del data
+        return "0" * 40
+
+
+class Body:
+    """Carries out nothing, but for code: that calls the tool that it names."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def execute(self, tool: str, given: Mapping[str, Any], way: Way) -> Output:
+        self.made.append(tool)
+        if way.nested is not None:
+            way.nested(*json.loads(given["source"]))
+        return Output(b"done")
+
+
+# The built-in agent's tool for an effect, and its arguments.
+_TOOLS = {
+    Effects.READ: lambda what: ("read", {"path": what}),
+    Effects.WRITE: lambda what: ("write", {"path": what, "content": "x"}),
+    Effects.SHELL: lambda what: ("shell", {"command": what}),
+    Effects.NETWORK: lambda what: ("web_fetch", {"url": what}),
+    Effects.START_TASK: lambda what: (
+        "start_task",
+        {"id": what, "title": "Tidy up", "text": "Tidy up."},
+    ),
+}
+
+
+def called_as_tool(case: Case, before: tuple[Entry, ...]) -> "Called | None":
+    """A tool of the built-in agent."""
+    if case.effect.kind not in _TOOLS:
+        return None
+    return Called.make(case, before, *_TOOLS[case.effect.kind](case.effect.what))
+
+
+def called_by_code(case: Case, before: tuple[Entry, ...]) -> "Called | None":
+    """The same tool, by code that the model wrote."""
+    facts = GRANTS[case.grants]
+    if case.effect.kind not in _TOOLS or "shell" not in facts.may:
+        return None
+    inner = _TOOLS[case.effect.kind](case.effect.what)
+    return Called.make(case, before, "code", {"source": json.dumps(inner)})
+
+
+def called_at_server(case: Case, before: tuple[Entry, ...]) -> "Called":
+    """A tool of an MCP server that has the effect."""
+    return Called.make(case, before, "mcp__server__tool", {})
+
+
+@dataclass(frozen=True)
+class Called:
+    """What became of a call."""
+
+    state: CallState | None
+    made: bool  # whether a body was called for it
+    intended: bool  # whether that was written down before
+
+    @classmethod
+    def make(
+        cls,
+        case: Case,
+        before: tuple[Entry, ...],
+        tool: str,
+        given: Mapping[str, Any],
+    ) -> "Called":
+        facts = GRANTS[case.grants]
+        foreign = Form(
+            "mcp__server__tool",
+            "",
+            {"type": "object"},
+            Who.MCP,
+            lambda *_: case.effect,
+            Effects.READ,
+        )
+        # Everything is offered, so that only the gate stands before the body.
+        chat = case.effect.kind is Effects.START_TASK and tool == "start_task"
+        offer = Offer(GRANTS["lead"], chat=chat, more=(foreign,))
+        if tool == "code" and case.effect.kind is Effects.START_TASK:
+            offer = Everything(GRANTS["lead"])
+        body = Body()
+        spoken = Spoken(before)
+        bodies = dict.fromkeys((*_ALL_TOOLS, foreign.name), body)
+        executor = Executor(spoken, Gate(facts), bodies, offer, Loop())
+        executor.run([Call("c", tool, json.dumps(given))], Cancel())
+        nested = [each for each in spoken.entries if each.via]
+        about = nested if tool == "code" else [*spoken.entries[len(before) :]]
+        results = [each for each in about if each.kind is Entries.RESULT]
+        made = [each for each in body.made if each != "code"]
+        return cls(
+            results[-1].state,
+            bool(made),
+            any(each.kind is Entries.INTENT for each in about),
+        )
+
+
+class Everything(Offer):
+    """An offer with a tool that conversations of tasks do not have."""
+
+    def form(self, tool: str) -> Form | None:
+        return super().form(tool) or _ALL_TOOLS.get(tool)
+
+
+_ALL_TOOLS = {each.name: each for each in TABLE_OF_TOOLS}
+
+CALLS = {
+    "tool": called_as_tool,
+    "code": called_by_code,
+    "server": called_at_server,
+}
+
+
+@pytest.mark.parametrize("tainted", [False, True])
+@pytest.mark.parametrize("way", CALLS)
+def test_a_call_is_made_if_the_gate_lets_it_whoever_asks(way, tainted):
+    before = (Entry(Entries.RESULT, 1, origin=Origin.WEB),) if tainted else ()
+    context = Context(origins=frozenset({Origin.WEB}) if tainted else frozenset())
+    found = {case: CALLS[way](case, before) for case in CASES}
+
+    for case, called in found.items():
+        if called is None:
+            continue
+        verdict = judge(case.effect, GRANTS[case.grants], context)
+        made = runs(case.effect, verdict)
+        state = CallState.DONE if made else _STATES[verdict.kind]
+        loud = made and case.effect.kind is not Effects.READ
+
+        assert Called(state, made, loud) == called, case
+    assert {case.effect.kind for case in CASES if found[case]} >= set(_TOOLS)
+
+
+_STATES = {
+    DENY: CallState.DENIED,
+    Kind.NEEDS_DECISION: CallState.NEEDS_DECISION,
+}
+
+
 def test_the_table_has_every_effect_allowed_and_denied():
     assert {(each, kind) for each in Effects for kind in (ALLOW, DENY)} - {
         (case.effect.kind, case.expected) for case in CASES
@@ -189,23 +351,35 @@ def test_only_a_command_is_made_although_it_was_not_understood():
     assert {Effects.SHELL} == made
 
 
-@cache
-def executing() -> dict[str, list[int]]:
-    """Return where the body of a tool is called, by module."""
-    return {
-        path.relative_to(PACKAGE).as_posix(): found
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if b".execute" in (data := path.read_bytes())
-        and (found := [*_executed(ast.parse(data))])
-    }
+def executing() -> Iterator[tuple[str, str]]:
+    """Yield where the body of a tool is called, by module, and how it is written."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        data = path.read_bytes()
+        if b".execute" not in data:
+            continue
+        tree = ast.parse(data)
+        handing_on = {
+            id(node)
+            for body in ast.walk(tree)
+            if isinstance(body, ast.ClassDef) and _is_body(body)
+            for node in ast.walk(body)
+            if isinstance(node, ast.Attribute)
+            and ast.unparse(node) == "self._hands.execute"
+        }
+        for node in ast.walk(tree):
+            # Also where it is only handed on, as `partial(body.execute, …)`.
+            named = isinstance(node, ast.Attribute) and node.attr == "execute"
+            if named and id(node) not in handing_on:
+                yield path.relative_to(PACKAGE).as_posix(), ast.unparse(node)
 
 
-def _executed(tree: ast.Module) -> Iterator[int]:
-    for node in ast.walk(tree):
-        # Also where it is only handed on, as `partial(body.execute, …)`.
-        if isinstance(node, ast.Attribute) and node.attr == "execute":
-            yield node.lineno
+def _is_body(found: ast.ClassDef) -> bool:
+    return any(
+        isinstance(each, ast.FunctionDef) and each.name == "execute"
+        for each in found.body
+    )
 
 
 def test_nothing_but_the_executor_calls_the_body_of_a_tool():
-    assert {"worker/executor.py"} >= executing().keys()
+    # A body may hand its own call on to the program in the sandbox.
+    assert {("worker/executor.py", "body.execute")} == {*executing()}
