@@ -176,6 +176,22 @@ def test_words_for_after_the_turn_are_said_to_be_queued(talk):
     ]
 
 
+def test_words_that_wait_in_the_record_say_so_unless_they_steer(talk):
+    talk.on(Doing(State.ASKING))
+    talk.typed("next")
+    talk.typed("/steer left")
+
+    assert ["[4] next (queued: after this turn)", "[5] left"] == shown_of(
+        talk, Sent("r1", 4), Sent("r2", 5)
+    )
+
+
+def test_words_that_were_recorded_in_a_side_chat_have_no_number(talk):
+    talk.typed("hello")
+
+    assert ["[said elsewhere] hello"] == shown_of(talk, Sent("r1", 0))
+
+
 def test_words_that_are_refused_are_shown_with_the_reason(talk):
     talk.typed("hello")
 
@@ -387,7 +403,7 @@ def test_words_that_wait_in_the_record_are_told_to_be_queued_and_then_placed(tal
     frames = [Told(waits), Told(Entry(Kind.INPUT, 6, places=4))]
 
     assert [
-        "[4] next (queued: after this turn)",
+        "[4] next (queued)",
         "[6: now 4 is told to the model]",
     ] == shown_of(talk, *frames)
     assert ["6", "you", "next"] == " ".join(texts(talk.typed("/entries"))).split()

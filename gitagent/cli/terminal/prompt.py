@@ -7,6 +7,7 @@ anew; what is final is printed once, so that a terminal scrolls and copies it.
 
 import asyncio
 import os
+import queue
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
@@ -36,7 +37,10 @@ _ROWS: Final = 8  # of the terminal that are not for the line that is being said
 
 def run(common_dir: Path, id_: str, *, new: bool) -> None:
     """Lead a chat on this terminal until the person leaves. Raises as `Link.open`."""
-    asyncio.run(_Terminal().lead(common_dir, id_, new=new))
+    terminal = _Terminal(common_dir, id_, new=new)
+    # Not within the loop, which would not let ^C end the wait for the daemon.
+    terminal.link.open()
+    asyncio.run(terminal.lead())
 
 
 def wrapped(text: str, width: int, rows: int) -> list[str]:
@@ -53,9 +57,14 @@ def wrapped(text: str, width: int, rows: int) -> list[str]:
 
 
 class _Terminal:
-    def __init__(self) -> None:
+    def __init__(self, common_dir: Path, id_: str, *, new: bool) -> None:
         self._talk = Talk(new_request)
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self.link = Link(
+            common_dir, id_, new=new, hello=self._talk.hello, told=self._put
+        )
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._came = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._style = Style([] if os.environ.get("NO_COLOR") else [*_STYLES.items()])
         self._warned = False  # that ^C once more leaves
         self._left = False
@@ -72,20 +81,14 @@ class _Terminal:
         self._session.app.min_redraw_interval = _REDRAW_S
         self._session.default_buffer.on_text_changed += self._changed
 
-    async def lead(self, common_dir: Path, id_: str, *, new: bool) -> None:
-        loop = asyncio.get_running_loop()
-        self._link = Link(
-            common_dir,
-            id_,
-            new=new,
-            hello=self._talk.hello,
-            told=lambda event: _call(loop, self._events.put_nowait, event),
-        )
-        await asyncio.to_thread(self._link.open)
-        self._talk.id = self._link.id
+    async def lead(self) -> None:
+        """Lead the chat that the link is open to."""
+        loop = self._loop = asyncio.get_running_loop()
+        self._came.set()
+        self._talk.id = self.link.id
         for each in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(each, self._leave)
-        self._show([Line(f"chat {self._link.id}; /help says what one can type", "dim")])
+        self._show([Line(f"chat {self.link.id}; /help says what one can type", "dim")])
         receiving = self._begin(self._receive())
         try:
             # One prompt for all lines: between two the terminal itself would echo.
@@ -93,13 +96,23 @@ class _Terminal:
                 await self._session.prompt_async()
         finally:
             receiving.cancel()
-            self._link.close()
+            self.link.close()
         await asyncio.gather(*self._tasks - {receiving})
         self._show(self._talk.left())
 
+    def _put(self, event: Event) -> None:
+        """Take an event in the thread of the link."""
+        self._events.put(event)
+        if self._loop is not None:
+            # The loop may have ended, and with it whoever would look.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._came.set)
+
     async def _receive(self) -> None:
         while True:
-            events = [await self._events.get()]
+            await self._came.wait()
+            self._came.clear()
+            events = []
             while not self._events.empty():
                 events.append(self._events.get_nowait())
             made = [self._talk.on(event) for event in events]
@@ -118,7 +131,7 @@ class _Terminal:
 
     def _send(self, made: Shown) -> None:
         for request in made.requests:
-            self._link.send(request)
+            self.link.send(request)
 
     def _show(self, lines: Iterable[Line]) -> None:
         styled = [(f"class:{each.style}", f"{each.text}\n") for each in lines]
@@ -202,11 +215,3 @@ class _Terminal:
 
 async def _in_terminal(show: Callable[[], None]) -> None:
     await run_in_terminal(show)
-
-
-def _call(loop: asyncio.AbstractEventLoop, what: Any, event: Event) -> None:  # noqa: ANN401
-    try:
-        loop.call_soon_threadsafe(what, event)
-    except RuntimeError:
-        # The loop has ended, and with it whoever would look.
-        return

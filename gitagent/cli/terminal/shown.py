@@ -12,12 +12,13 @@ from typing import Any, Final
 from gitagent.core.conversation import Call, CallState, Ended, Entry, Kind, Origin
 from gitagent.files import clean
 
-QUEUED: Final = " (queued: after this turn)"
+QUEUED: Final = " (queued)"
 # Results that a person confirms or turns down.
 PROPOSALS: Final = frozenset(
     {("propose", CallState.DONE), ("start_task", CallState.NEEDS_DECISION)}
 )
 
+_OWN = "[gitagent] "  # how words to a model that are ours begin
 _ASIDE = 300  # characters of what is not the conversation itself
 _CALL = 120  # characters of a call
 _WORD = re.compile(r"[\w./@:+=,-]+\Z")
@@ -107,7 +108,8 @@ def _aside(entry: Entry) -> str:
         case Kind.INPUT if entry.places:
             return f"{entry.number}: now {entry.places} is told to the model"
         case Kind.INPUT:
-            return f"{entry.number}: {entry.origin}: {entry.text}"
+            told = entry.text.removeprefix(_OWN)
+            return f"{entry.number}: {entry.origin}: {told}"
         case Kind.SUMMARY:
             return f"entries {entry.first} to {entry.last} are summed up for the model"
         case Kind.REWIND:

@@ -11,7 +11,7 @@ from typing import Final
 from gitagent.cli.terminal import shown, stream, words
 from gitagent.cli.terminal.link import Back, Event, Gone, Lost
 from gitagent.cli.terminal.past import Past
-from gitagent.cli.terminal.shown import QUEUED, Line
+from gitagent.cli.terminal.shown import Line
 from gitagent.cli.terminal.words import Command, Text, Typed, Wrong
 from gitagent.core import chat
 from gitagent.core.chat import (
@@ -38,6 +38,7 @@ from gitagent.files import clean
 
 PLAN: Final = "plan"  # profile
 
+_QUEUED: Final = " (queued: after this turn)"
 _YES: Final = frozenset({"y", "yes"})
 
 
@@ -96,7 +97,7 @@ class Talk:
         """Yield what was typed and is not known to be recorded."""
         for each in self.unsent.values():
             queued = self.busy and each.say.when is When.FOLLOWUP
-            mark = QUEUED if queued else ""
+            mark = _QUEUED if queued else ""
             yield Line(f"[…] {clean.sentence(each.say.text, 200)}{mark}", "dim")
 
     def on(self, event: Event) -> Shown:
@@ -150,9 +151,7 @@ class Talk:
                 if state is State.IDLE:
                     yield from self.stream.cut()
             case Sent(request=request, number=number):
-                kept = self.unsent.get(request)
-                waits = kept is not None and kept.say.when is When.FOLLOWUP
-                yield from self._was_sent(request, number, waits=waits and self.busy)
+                yield from self._was_sent(request, number, waits=self.busy)
             case Refused(request=request, sentence=sentence):
                 yield from self._was_refused(request, sentence)
             case Undone(to=to, effects=effects):
@@ -239,8 +238,10 @@ class Talk:
         if kept is None:
             return
         self._sent.add(request)
-        text = kept.say.text + QUEUED * waits
-        yield from shown.text_lines(text, "person", f"[{number}] ")
+        waits = waits and kept.say.when is When.FOLLOWUP
+        text = kept.say.text + _QUEUED * waits
+        mark = f"[{number or 'said elsewhere'}] "
+        yield from shown.text_lines(text, "person", mark)
 
     def _was_refused(self, request: str, sentence: str) -> Iterator[Line]:
         kept = self.unsent.pop(request, None)
