@@ -1,11 +1,11 @@
 """The chats of a repository, read from their records."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitagent.cli import page, say
 from gitagent.cli.terminal import shown
+from gitagent.core import chats
 from gitagent.core.conversation import Kind, Origin
 from gitagent.core.layout import CONVERSATIONS
 from gitagent.git.objects import Objects
@@ -13,8 +13,6 @@ from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.worker.loop import record
 
-_CHAT = CONVERSATIONS + "_"
-_SIDE = re.compile(r".+\.side[0-9]+\Z")
 _WORDS = 60  # characters of how a chat began
 
 
@@ -34,8 +32,8 @@ def show(repo: Repository, *, as_json: bool) -> None:
         found = sorted(_chats(objects), key=lambda each: each.last, reverse=True)
     if as_json:
         names = ("id", "entries", "last", "words")
-        chats = [{name: getattr(each, name) for name in names} for each in found]
-        say.dump({"version": 1, "chats": chats})
+        listed = [{name: getattr(each, name) for name in names} for each in found]
+        say.dump({"version": 1, "chats": listed})
         return
     now = clock.stamp()
     rows = [
@@ -49,11 +47,12 @@ def show(repo: Repository, *, as_json: bool) -> None:
 
 
 def _chats(objects: Objects) -> Iterator[Chat]:
-    names = [ref.removeprefix(_CHAT) for ref in objects.refs(_CHAT)]
-    for name in names:
-        if _SIDE.match(name) and name.rpartition(".side")[0] in names:
+    for ref in objects.refs(CONVERSATIONS + chats.PREFIX):
+        name = ref.removeprefix(CONVERSATIONS)
+        chat = chats.named(name)
+        if chat is None or chat.side:
             continue
-        entries = record.read(objects, f"_{name}")
+        entries = record.read(objects, name)
         said = [
             each
             for each in entries
@@ -61,4 +60,4 @@ def _chats(objects: Objects) -> Iterator[Chat]:
         ]
         words = shown.first_words(said[0], _WORDS) if said else ""
         if entries:
-            yield Chat(name, len(entries), entries[-1].at, words)
+            yield Chat(chat.chat, len(entries), entries[-1].at, words)
