@@ -6,7 +6,7 @@ run at all as it is written or on this machine.
 
 from dataclasses import dataclass
 
-from gitagent.core.agent import AVAILABLE, SHELL, Agent
+from gitagent.core.agent import SHELL, Agent
 from gitagent.core.layout import AGENTS
 from gitagent.core.models import route, talks
 from gitagent.core.pause import moved
@@ -76,12 +76,6 @@ def _never(task: TaskFile, agent: Agent | None, snapshot: Snapshot) -> str:
     if agent is None or settings is None:
         name = task.agent or (settings.worker.agent if settings else SHELL.name)
         return _unknown(name, snapshot)
-    if agent.backend not in AVAILABLE:
-        have = ", ".join(sorted(AVAILABLE))
-        return (
-            f"This release cannot run the backend {agent.backend} of agent "
-            f"{agent.name}; write `backend` into its definition: it has {have}."
-        )
     if agent.backend == "shell" and not task.scripts:
         return (
             "A prose task needs an agent that reads prose: the agent "
@@ -127,7 +121,7 @@ def _readers(snapshot: Snapshot) -> str:
     backends = {
         name: snapshot.agents[name].backend
         for name in sorted(snapshot.agents)
-        if snapshot.agents[name].backend in AVAILABLE - {SHELL.backend}
+        if snapshot.agents[name].backend != SHELL.backend
     }
     readers = list(backends)
     here = [name for name in readers if backends[name] in snapshot.machine.agents]

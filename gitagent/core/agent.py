@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 BACKENDS = ("shell", "command", "model", "claude", "codex", "opencode", "aider", "acp")
-AVAILABLE = frozenset(BACKENDS) - {"model"}  # those that this release can run
 
 BUILT_IN = "built in: "  # how the path of one begins that gitagent brings along
 

@@ -22,7 +22,7 @@ from gitagent.host.process import Cancel, Exit
 from gitagent.host.sandbox import command, find_bwrap, outer_environment, probe
 
 MARK = "GITAGENT_RUN"  # names one unconfined run in the environment of its processes
-_OWNER = "GITAGENT_OWNER"  # names in the same way whose runs they all are
+OWNER = "GITAGENT_OWNER"  # names in the same way whose they all are
 _KEEP = process.KEEP
 _KILLED = 137  # of a run that was ended, as if its first process had been killed
 _READY_MS = 10_000  # for bubblewrap to make the namespaces, which takes 2 ms
@@ -79,7 +79,7 @@ class LocalEngine:
             return 0
         outlet.clear(self._owner)
         cgroup.clear(self._owner)
-        return kin.kill_marked(_OWNER, self._owner)
+        return kin.kill_marked(OWNER, self._owner)
 
     def run(
         self,
@@ -136,7 +136,7 @@ class LocalEngine:
             return way.ended(done)
 
     def _mark(self) -> dict[str, str]:
-        return {_OWNER: self._owner} if self._owner else {}
+        return {OWNER: self._owner} if self._owner else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def _confined(
     more_fds: Sequence[int] = (),
 ) -> Exit:
     status, gate = _Status(), _Gate()
-    bounds = Limits(inside, mark.get(_OWNER, ""))
+    bounds = Limits(inside, mark.get(OWNER, ""))
     try:
         options = ("--json-status-fd", str(status.write), "--block-fd", str(gate.read))
         with command(bwrap, argv, inside, *options) as (line, fds):

@@ -23,6 +23,7 @@ from gitagent.worker import (
     talking,
     taskinfo,
 )
+from gitagent.worker.ahead import Ahead
 from gitagent.worker.backends.stream import ANSWER, Final, shortened
 from gitagent.worker.context import Context
 from gitagent.worker.folder import Folder
@@ -53,8 +54,12 @@ def run(
     log: Log,
     stop: Stop,
     started: Callable[[int, int], None],
+    ahead: Ahead | None = None,
 ) -> Ending:
-    """Run the agent to its end; ``started`` gets pid and start ticks."""
+    """Run the agent to its end; ``started`` gets pid and start ticks.
+
+    ``ahead`` is what of it was started already.
+    """
     with order.repo.objects() as objects:
         known = context.context(order, objects)
     for each in known.notes:
@@ -71,7 +76,7 @@ def run(
     # A conversation that goes on still has in it what it began with.
     said = (*parts, *begun) if saved else parts
     with talking.opened(order, folder, found, said, log, stop) as talk:
-        return _run(order, folder, covered, log, stop, started, told, talk)
+        return _run(order, folder, covered, log, stop, started, told, talk, ahead)
 
 
 def _give(order: Order, folder: Folder, text: str, launch: backends.Launch) -> None:
@@ -92,6 +97,7 @@ def _run(
     started: Callable[[int, int], None],
     told: Told,
     talk: talking.Talk | None,
+    ahead: Ahead | None = None,
 ) -> Ending:
     text = prompt.joined(told.parts)
     launch = backends.prepare(order, folder, text, talk.means if talk else None)
@@ -121,31 +127,41 @@ def _run(
     if launch.stream is not None:
         keep = partial(conversation.keep, order, folder)
         reader = Reader(launch.stream, folder, log, keep)
-    done = order.engine.run(
-        launch.argv,
-        sandbox.workspace(
-            order,
-            folder,
-            covered,
-            env=(
-                *_environment(order, folder),
-                *(talk.environment if talk else ()),
-                *launch.env,
-            ),
-            read=launch.read,
-            network=order.network,
-            doors=talk.doors if talk else (),
-            writable="write" in order.agent.may,
+    to_model = talk if launch.beside is None else None
+    inside = sandbox.workspace(
+        order,
+        folder,
+        covered,
+        env=(
+            *_environment(order, folder),
+            *(to_model.environment if to_model else ()),
+            *launch.env,
         ),
-        timeout=order.timeout_s,
-        stdin=launch.stdin,
-        keep=_KEEP,
-        merge_stderr=reader is None,
-        on_output=reader.write if reader else log.write,
-        cancel=stop,
-        on_start=begun,
-        on_network=log.say,
+        read=launch.read,
+        network=order.network,
+        doors=to_model.doors if to_model else (),
+        writable="write" in order.agent.may,
     )
+    if launch.beside is not None and reader is not None and ahead is not None:
+        done = ahead.go(
+            launch.beside(inside),
+            seconds=order.timeout_s,
+            on_start=begun,
+            on_output=reader.write,
+        )
+    else:
+        done = order.engine.run(
+            launch.argv,
+            inside,
+            timeout=order.timeout_s,
+            stdin=launch.stdin,
+            keep=_KEEP,
+            merge_stderr=reader is None,
+            on_output=reader.write if reader else log.write,
+            cancel=stop,
+            on_start=begun,
+            on_network=log.say,
+        )
     where = exits.step(folder, launch.steps) or "the agent"
     limit = duration(order.timeout_s)
     outcome, reason = exits.explain(order, stop, done, where, limit)
@@ -165,7 +181,8 @@ def _told(ending: Ending, final: Final, launch: backends.Launch) -> Ending:
     outcome, reason = ending.outcome, ending.reason
     error = clean.visible(final.error)
     if error and outcome in {Outcome.OK, Outcome.FAILED}:
-        outcome, reason = Outcome.FAILED, error
+        outcome = Outcome.TIMEOUT if final.timed_out else Outcome.FAILED
+        reason = error
     return replace(
         ending,
         outcome=outcome,

@@ -26,6 +26,7 @@ from gitagent.host.engine import MARK
 from gitagent.host.failpoint import failpoint
 from gitagent.worker import (
     agent,
+    ahead,
     claim,
     conversation,
     ended,
@@ -156,14 +157,15 @@ def _begin(
     lost = claim.take(order)
     if lost is not None:
         return lost
-    with order.repo.objects() as objects:
-        covered = workspace.make(order, objects, folder)
-        if isinstance(covered, Ending):
-            return covered
-        unready = Setup(order, folder, covered, log, stop).run(objects)
-    if unready is not None:
-        return unready
-    return agent.run(order, folder, covered, log, stop, started)
+    with ahead.ahead(order, stop) as waiting:
+        with order.repo.objects() as objects:
+            covered = workspace.make(order, objects, folder)
+            if isinstance(covered, Ending):
+                return covered
+            unready = Setup(order, folder, covered, log, stop).run(objects)
+        if unready is not None:
+            return unready
+        return agent.run(order, folder, covered, log, stop, started, waiting)
 
 
 def _close(order: Order, folder: Folder, log: Log, ending: Ending) -> AttemptEnd:

@@ -20,6 +20,7 @@ FILE = "prompt.md"
 FEEDBACK_FILE = "previous-output"
 
 TOOLS = frozenset({"claude", "codex", "opencode", "acp"})  # use an MCP server
+_OWN = frozenset({"model"})  # has the same tools by itself
 _DEAF = frozenset({"aider"})  # has no tools: it writes files, and says what it asks
 
 _WHY = {
@@ -249,8 +250,10 @@ def _codes(texts: tuple[str, ...]) -> str:
 
 def _end(order: Order, folder: Folder, *, tools: bool | None) -> str:
     backend = order.agent.backend
+    if backend in _OWN:
+        return _TOOLS_END.format("Three of your tools are about the end.")
     if backend in TOOLS if tools is None else tools:
-        return _TOOLS_END
+        return _TOOLS_END.format("There is an MCP server `gitagent` with three tools.")
     if backend in _DEAF:
         return _DEAF_END
     by_code = backend not in TOOLS
@@ -271,7 +274,7 @@ _BY_CODE = (
 
 _TOOLS_END = """\
 ## How to end
-There is an MCP server `gitagent` with three tools.
+{}
 When the work is done, call `finish` with the status `done` (`nothing`: there was \
 nothing to do; `blocked`: you cannot go on), with what you did in a sentence or two, \
 and as `divergence` what differs from what was asked, each path by name, or `None`. \

@@ -154,7 +154,7 @@ def opened(
         with gateway:
             port = PORT if folder.confined else outlet.free_port()
             yield Talk(
-                means=_means(order, folder, found, port, token),
+                means=_means(order, folder, found, port, str(where / _SOCKET), token),
                 doors=(Door(port, str(where), _SOCKET),),
                 gateway=gateway,
                 short=short,
@@ -171,13 +171,16 @@ def budgets(order: Order) -> tuple[Limits, Limits]:
     return limits(table, usd, tokens), limits(budget.day, usd, tokens)
 
 
-def _means(order: Order, folder: Folder, found: Route, port: int, token: str) -> Means:
+def _means(
+    order: Order, folder: Folder, found: Route, port: int, socket: str, token: str
+) -> Means:
     address = f"http://127.0.0.1:{port}"
     return Means(
         route=found,
         anthropic_url=address,
         openai_url=f"{address}/v1",
         token=token,
+        socket=socket,
         home=HOME if folder.confined else str(folder.home),
         session=backends.session(order, folder),
         mcp=lines.mcp(),

@@ -71,7 +71,7 @@ def test_a_definition_that_cannot_be_used_is_what_the_task_waits_for(path):
 @pytest.mark.parametrize(
     ("agent", "part"),
     [
-        (Agent("x", "model"), "cannot run the backend model of agent x; write"),
+        (Agent("x", "model", model="nobody:y"), "no provider nobody"),
         (Agent("x", "acp"), "backend acp, but no argv"),
         (Agent("x", "claude", model="nobody:y"), "no provider nobody"),
         (Agent("x", "codex"), "speaks the API openai"),

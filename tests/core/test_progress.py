@@ -381,7 +381,6 @@ def test_without_a_sandbox_nothing_starts_and_the_reason_is_the_mend():
     ("agent", "part"),
     [
         (None, "no agent definition .agent/agents/x.md"),
-        (Agent("x", "model"), "cannot run the backend model"),
         (Agent("x", "command"), "no argv"),
     ],
 )

@@ -33,7 +33,7 @@ RAW = (sys.executable, str(HERE / "acp_raw.py"))
 def means(**fields: Any) -> Means:
     route = Route((ModelRef("p", "m-1"),), "anthropic", pinned=True)
     url = "http://127.0.0.1:3130"
-    return Means(route, url, f"{url}/v1", "token", HOME, **fields)
+    return Means(route, url, f"{url}/v1", "token", "/nowhere", HOME, **fields)
 
 
 @dataclass(slots=True)

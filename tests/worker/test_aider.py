@@ -26,6 +26,7 @@ def means(url: str = "http://127.0.0.1:3130", *, api: str = OPENAI, **fields) ->
         "anthropic_url": url,
         "openai_url": f"{url}/v1",
         "token": "token-1",
+        "socket": "/nowhere",
         "home": "/home/worker",
         **fields,
     }

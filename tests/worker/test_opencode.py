@@ -23,6 +23,7 @@ def means(url: str = "http://127.0.0.1:3130", **fields: Any) -> Means:
         "anthropic_url": url,
         "openai_url": f"{url}/v1",
         "token": "token",
+        "socket": "/nowhere",
         "home": "/home/worker",
     }
     return Means(**{**values, **fields})

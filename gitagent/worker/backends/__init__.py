@@ -14,6 +14,7 @@ from gitagent.worker.backends import (
     claude,
     codex,
     command,
+    model,
     opencode,
     program,
     shell,
@@ -54,6 +55,7 @@ _BACKENDS: Mapping[str, Backend] = {
     "claude": claude,
     "codex": codex,
     "command": command,
+    "model": model,
     "opencode": opencode,
     "shell": shell,
 }
@@ -109,6 +111,8 @@ def session(order: Order, folder: Folder) -> str:
     Without a sandbox each attempt has other paths, and programs look for conversations
     by the folder that they were had in.
     """
+    if order.agent.backend == "model":
+        return model.session(order)
     found = conversation.session_of(folder) if folder.confined else ""
     saved = _SAVED.get(order.agent.backend)
     return "" if found and saved and not saved(folder, found) else found

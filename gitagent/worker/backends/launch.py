@@ -1,8 +1,10 @@
 """What a backend is given, and what it says about the process to start."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitagent.core.models import Route
+from gitagent.host.confinement import Confinement
 from gitagent.worker.backends.stream import Stream
 
 STEP_FILE = "step"  # in the out folder: the number of the step under way, from 1
@@ -16,6 +18,7 @@ class Means:
     anthropic_url: str  # as seen inside, without /v1
     openai_url: str  # as seen inside, with /v1
     token: str  # what it sends in place of a key
+    socket: str  # path of the gateway's socket on the host
     home: str  # HOME inside
     session: str = ""  # its saved conversation, which is in HOME; "": begin anew
     mcp: tuple[str, ...] = ()  # command line of the MCP server, inside
@@ -48,6 +51,9 @@ class Launch:
     stream: Stream | None = None  # reads standard output; None: it is for people
     program: str = ""  # its version
     hooks: bool = False  # whether it runs ours
+    # Of the built-in agent, which runs beside its sandbox: what it is told, for a
+    # confinement.
+    beside: Callable[[Confinement], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class Final:
     turns: int = 0
     program: str = ""  # its version, if it says so
     questions: tuple[Question, ...] = ()  # that it ended with
+    timed_out: bool = False  # by its own clock
 
 
 class Stream(Protocol):

@@ -1,10 +1,12 @@
 """What the process of the built-in agent is told, as one line of JSON on its input."""
 
+import json
 from dataclasses import dataclass, field
 
 from gitagent.core.question import Answer
 from gitagent.core.reach import Facts
 from gitagent.core.settings import Hook, Loop, Mcp
+from gitagent.files import record
 from gitagent.host.confinement import Confinement
 
 
@@ -47,9 +49,20 @@ class Spec:
     hooks: tuple[Hook, ...] = ()
     system: tuple[Words, ...] = ()  # what stands before the conversation
     prompt: tuple[Words, ...] = ()  # what this stretch begins with; binding
-    resumed: tuple[Words, ...] = ()  # in place of it where the conversation goes on
+    goes_on: bool = False  # whether what was said before stays in the context
     answers: tuple[Answer, ...] = ()  # of people, that decide what the gate asks
     seconds: int = 1800  # that it may take
-    given: str = ""  # folder inside of what the daemon hands over
-    out: str = ""  # folder inside for return.json and question.json
+    given: str = ""  # host folder of what the daemon hands over
+    out: str = ""  # host folder for return.json and question.json
     chat: str = ""  # path of the socket to serve people on; "": an attempt at a task
+    target: str = ""  # full ref of the target, for a chat
+
+
+def dump(spec: Spec) -> bytes:
+    """Return it as a line, without its end."""
+    return json.dumps(record.encode(spec)).encode()
+
+
+def load(line: bytes) -> Spec:
+    """Return what `dump` made a line of."""
+    return record.decode(Spec, json.loads(line))

@@ -38,6 +38,7 @@ def run(work, tmp_path, monkeypatch):
             anthropic_url=provider.url,
             openai_url=f"{provider.url}/v1",
             token=provider.key,
+            socket="/nowhere",
             home=str(folder.home),
             mcp=lines.mcp(),
             hook=lines.hook(),

@@ -1,0 +1,30 @@
+"""Where the process of the built-in agent begins: ``start.py PARENT API``.
+
+A script, since the package is not always where an isolated Python looks. Until its
+order comes it imports what it will need, and says nothing; when its input ends, so
+does it.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def main(argv: list[str]) -> int:
+    """Lead one conversation and return 0; how it ended is said on standard output."""
+    parent, api = int(argv[0]), argv[1]
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        return 1
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+    from gitagent.worker.loop.leading import lead  # noqa: PLC0415 - the path is new
+
+    return lead(api)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
