@@ -173,8 +173,10 @@ def _fault(error: dict[str, Any], values: Table) -> Fault:
     expected, mend = _EXPECTED.get(kind, (error["msg"], "correct it"))
     keys = [part for part in path if isinstance(part, str)]
     key = keys[-1] if expected != "a table" else ".".join(keys)
-    if path == ("check",):
-        expected, mend = "a list of tables", "write [[check]]"
+    if path in {("check",), ("hook",)}:
+        expected, mend = "a list of tables", f"write [[{path[0]}]]"
+    if path == ("mcp",):
+        expected, mend = "tables by name", "write [mcp.NAME]"
     verb = "is"
     if isinstance(path[-1], int):
         verb, mend = "contains", 'write texts in quotes: {key} = ["…"]'
@@ -209,7 +211,7 @@ def _name(path: schema.Path, values: Table | None = None) -> str:
     for number, part in enumerate(path):
         if isinstance(part, str):
             words.append(part)
-        elif number < len(path) - 1 or path[0] == "check":
+        elif number < len(path) - 1 or path[0] in {"check", "hook"}:
             name = _at(values or {}, (*path[: number + 1], "name"))
             words.append(name if isinstance(name, str) and name else str(part + 1))
     return clean.sentence(".".join(words), 120)

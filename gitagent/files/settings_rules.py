@@ -11,7 +11,7 @@ from gitagent.core.ident import (
 )
 from gitagent.core.network import problem as host_problem
 from gitagent.core.settings import Check, Settings
-from gitagent.files import model_rules
+from gitagent.files import loop_rules, model_rules
 from gitagent.files.fault import (
     Fault,
     address_problem,
@@ -40,6 +40,7 @@ def faults(settings: Settings) -> list[Fault]:
         *_lander(settings),
         *_checks(settings.check),
         *model_rules.faults(settings.model),
+        *loop_rules.faults(settings.loop, settings.mcp, settings.hook),
         *_rest(settings),
     ]
 
