@@ -39,6 +39,11 @@ def command() -> None:
 @click.option("--after", metavar="ID", multiple=True, help="Wait for this task.")
 @click.option("--priority", metavar="N", type=int, help="Higher ones come first.")
 @click.option("--agent", metavar="NAME", help="The agent definition that does it.")
+@click.option(
+    "--not-wider",
+    is_flag=True,
+    help="Refuse an agent that may more than the usual one.",
+)
 @click.pass_obj
 def add(
     here: Here,
@@ -48,6 +53,7 @@ def add(
     after: tuple[str, ...],
     priority: int | None,
     agent: str | None,
+    not_wider: bool,  # noqa: FBT001 - click's way
 ) -> None:
     """Commit the file of a new task on the target.
 
@@ -67,7 +73,7 @@ def add(
     elif source is not None:
         text = Path(source).read_bytes()
     options = {"title": title, "agent": agent, "priority": priority, "after": after}
-    commit = ask_for(here.repository, task, text, options)
+    commit = ask_for(here.repository, task, text, options, not_wider=not_wider)
     say.out(f"{task} is asked for with {commit[:12]}")
     _poked(here)
 

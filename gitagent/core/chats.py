@@ -135,6 +135,7 @@ class Proposal:
 
     number: int  # of the entry
     call: Call
+    what: str  # the task, for people
 
     @property
     def request(self) -> str:
@@ -150,7 +151,7 @@ def proposal(entries: Sequence[Entry], number: int) -> Proposal | str:
     call = calls.get(result.call) if result else None
     if result is None or call is None or not _proposes(result):
         return f"Entry {number} proposes nothing."
-    made = Proposal(number, call)
+    made = Proposal(number, call, result.what)
     if requested(entries, made.request):
         return f"What entry {number} proposes is decided already."
     return made

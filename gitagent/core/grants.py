@@ -14,6 +14,7 @@ GATED = "model"  # the backend whose every effect passes the gate before it happ
 
 # What runs whatever it likes has a shell, whether or not its definition says so.
 ANY_PROGRAM = frozenset({"shell", "command", "acp"})
+WIDER = "may more than the usual agent"  # in what is said of one that is refused
 _EVERYTHING = frozenset({"**", "*", "**/*"})
 _LITERAL = re.compile(r"[^\\*?\[\]! #]+")  # nothing that gitignore(5) gives a meaning
 

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from typing import Literal
 
 from gitagent.core.agent import SHELL, Agent
+from gitagent.core.grants import WIDER, widening
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import AGENTS, DONE, TASKS
+from gitagent.core.settings import Settings
 from gitagent.core.task import Refusal, TaskRecord
 from gitagent.daemon import entry, tasks
 from gitagent.daemon.definitions import Definitions
 from gitagent.daemon.story import tell, unknown
+from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import ConfigError, UserError
 from gitagent.files import frontmatter, taskfile, template
 from gitagent.files.fields import nearest
@@ -21,12 +24,18 @@ from gitagent.lander.tasks import add_task
 
 
 def ask_for(
-    repo: Repository, task: str, text: bytes, options: Mapping[str, object]
+    repo: Repository,
+    task: str,
+    text: bytes,
+    options: Mapping[str, object],
+    *,
+    not_wider: bool = False,
 ) -> str:
     """Commit the file of a new task on the target; return the commit.
 
     ``options`` become front matter, those that are None or empty left out; text with
-    front matter of its own is committed as it is.
+    front matter of its own is committed as it is. ``not_wider`` refuses an agent that
+    may more than the usual one of the settings.
 
     Raises:
         ConfigError: there is nothing to ask for, or options and front matter clash.
@@ -44,7 +53,9 @@ def ask_for(
             raise UserError(_placed(parsed))
         target, commit = entry.find_target(repo, objects)
         if parsed.agent is not None:
-            require_agent(repo, objects, commit, parsed.agent)
+            agent = require_agent(repo, objects, commit, parsed.agent)
+            if not_wider:
+                _refuse_wider(repo, objects, commit, agent)
         return add_task(repo, objects, target, task, content, author(repo).ident)
 
 
@@ -120,6 +131,15 @@ def require_agent(repo: Repository, objects: Objects, commit: str, name: str) ->
         else f"add {AGENTS}{name}.md, or name one that is there: {', '.join(known)}"
     )
     raise UserError(f'there is no agent "{name}"', mend)
+
+
+def _refuse_wider(repo: Repository, objects: Objects, commit: str, one: Agent) -> None:
+    """Raise UserError if an agent has what the usual one lacks."""
+    settings, _, _ = SettingsInForce().at(objects, commit)
+    usual = (settings or Settings()).worker.agent
+    found = widening(one, require_agent(repo, objects, commit, usual))
+    if one.name != usual and found:
+        raise UserError(f"{one.name} {WIDER}. {' '.join(found)}".rstrip("."))
 
 
 def _placed(refusal: Refusal) -> str:

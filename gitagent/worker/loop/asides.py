@@ -20,15 +20,18 @@ from gitagent.core.chat import (
 )
 from gitagent.core.chats import Name, Proposal
 from gitagent.core.conversation import Ended, Entry, Kind
+from gitagent.core.effect import Effects
 from gitagent.errors import UserError
+from gitagent.files import clean
 from gitagent.model.provider import NoTurn
 from gitagent.worker.loop import sides
+from gitagent.worker.loop.bodies import Output
 from gitagent.worker.loop.record import Conversation
 from gitagent.worker.loop.serving import Client
 from gitagent.worker.loop.stage import Stage
 
-# Does what a person has said yes to, and says how it went.
-Carry = Callable[[Proposal], str]
+# Does what a person has said yes to; the text names the effect.
+Carry = Callable[[Proposal, str], Output]
 
 
 def do(stage: Stage, client: Client, request: Request, carry: Carry) -> None:
@@ -122,18 +125,34 @@ def _decide(stage: Stage, number: int, carry: Carry, *, yes: bool) -> None:
     found = chats.proposal(stage.room.entries, number)
     if isinstance(found, str):
         raise UserError(found.rstrip("."))
-    what = f"what entry {number} proposes ({found.call.tool} {found.call.given})"
-    word = "yes to" if yes else "no to"
-    # Recorded first: a crash after it leaves in doubt what was done, and what is
-    # in doubt is not done again.
+    tool, what = found.call.tool, found.what
+    word = "yes" if yes else "no"
+    # Recorded first: a crash after it leaves in doubt what was done, and what is in
+    # doubt is not done again.
     stage.record(
         Entry(
             Kind.INPUT,
-            text=f"[gitagent] The person said {word} {what}.",
+            text=f"[gitagent] The person said {word} to entry {number}: {tool} {what}.",
             request=found.request,
             binding=True,
         )
     )
     if yes:
-        said = carry(found)
-        stage.record(Entry(Kind.INPUT, text=f"[gitagent] That was done: {said}"))
+        _carried_out(stage, found, carry)
+
+
+def _carried_out(stage: Stage, found: Proposal, carry: Carry) -> None:
+    """Do what a person has said yes to, as `Executor` does what a model calls."""
+    tool = found.call.tool
+    key = f"{stage.room.name.conversation}.{found.number}"
+    effect = Effects.START_TASK if tool == chats.START else ""
+    call = Entry(
+        Kind.INTENT, call=found.request, tool=tool, effect=effect, what=found.what
+    )
+    if effect:
+        stage.record(replace(call, text=found.call.given, key=key))
+    output = carry(found, key)
+    text = clean.visible(output.whole.decode("utf-8", "replace")).strip()
+    stage.record(replace(call, kind=Kind.RESULT, text=text, state=output.state))
+    told = f"[gitagent] {tool} {found.what} ({output.state}): {text}"
+    stage.record(Entry(Kind.INPUT, text=told))

@@ -6,9 +6,11 @@ two requests to the model if it steers, else as the beginning of the next turn.
 One thread, that of `Chat.run`, does everything else, one thing after the other.
 """
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -28,7 +30,7 @@ from gitagent.core.chat import (
 )
 from gitagent.core.conversation import Ended, Entry, Kind, Origin
 from gitagent.errors import GitagentError
-from gitagent.git.repository import Repository
+from gitagent.git.repository import Repository, discover
 from gitagent.host import clock, until
 from gitagent.model.provider import Heard
 from gitagent.worker.loop import asides
@@ -38,13 +40,49 @@ from gitagent.worker.loop.room import Room
 from gitagent.worker.loop.serving import Client, Has
 from gitagent.worker.loop.spec import Spec
 from gitagent.worker.loop.stage import Stage, Wire
-from gitagent.worker.loop.turns import Over
+from gitagent.worker.loop.standing import Standing
+from gitagent.worker.loop.turns import Leader, Over
+from gitagent.worker.loop.wiring import wired
 
 IDLE_S: Final = 600.0  # without a client and a turn, after which the process ends
 
 _BUSY = "A turn is under way: stop it, or wait until it is over."
 _STOPPED = "[gitagent] The person stopped you here. Wait for what they say next."
 _ELSEWHERE = "It was said in another conversation of this chat."
+
+
+def serve(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> int:
+    """Be the process of a chat until it is halted or nobody comes; return 0.
+
+    ``loaded`` returns when the client of the model's API is imported.
+    """
+    repo = discover(Path(spec.repository))
+    standing = Standing(repo, spec.conversation, spec.agent, spec.target)
+
+    def wire(
+        of: Spec, told: Callable[[Entry], None], between: Callable[[], None]
+    ) -> AbstractContextManager[Leader]:
+        return wired(
+            repo,
+            of,
+            told,
+            between,
+            said=_print,
+            loaded=loaded,
+            halt=halt,
+            standing=standing,
+        )
+
+    try:
+        Chat(repo, spec, halt, wire, standing.carry).run()
+    except (GitagentError, OSError) as error:
+        _print(error.line() if isinstance(error, GitagentError) else str(error))
+    return 0
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 class Chat:

@@ -88,7 +88,12 @@ class Stage:
             self.close()
             known = Conversation.open(self.repo, name.conversation).entries
             wanted = self._profile(name, known, profile)
-            spec = replace(self.spec, conversation=name.conversation, profile=wanted)
+            spec = replace(
+                self.spec,
+                conversation=name.conversation,
+                profile=wanted,
+                goes_on=True,
+            )
             made = self._wire(spec, self.room.publish, self._between)
             self._leader = self._stack.enter_context(made)
             self._leader.begin()

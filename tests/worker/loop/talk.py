@@ -26,6 +26,7 @@ from gitagent.core.settings import Loop
 from gitagent.git.repository import Repository
 from gitagent.host.confinement import Confinement
 from gitagent.model.provider import Heard, NoTurn
+from gitagent.worker.loop.bodies import Output
 from gitagent.worker.loop.chatting import Chat
 from gitagent.worker.loop.halt import Halt
 from gitagent.worker.loop.record import Conversation
@@ -45,6 +46,7 @@ class Step:
     gate: threading.Event | None = None  # it is waited for first
     deltas: tuple[str, ...] = ()
     error: Exception | None = None
+    state: CallState = CallState.DONE  # of the calls
 
 
 @dataclass
@@ -101,9 +103,7 @@ class Leader:
                 return Over(Ended.DONE, "", step.say)
             for call in step.calls:
                 self._record(
-                    Entry(
-                        Kind.RESULT, call=call.id, tool=call.tool, state=CallState.DONE
-                    )
+                    Entry(Kind.RESULT, call=call.id, tool=call.tool, state=step.state)
                 )
 
     def sum_up(self, plan, _halt: Halt) -> str | NoTurn:
@@ -141,7 +141,10 @@ class Person:
     def until(self, kind: type, wanted: Callable[[Any], bool] = lambda _: True) -> Any:
         """Read on; return the first frame that is wanted."""
         while True:
-            line = self._file.readline()
+            try:
+                line = self._file.readline()
+            except TimeoutError:
+                raise TimeoutError(f"no {kind.__name__} after {self.frames}") from None
             if not line:
                 raise EOFError([*self.frames])
             frame = decode_frame(line)
@@ -219,9 +222,9 @@ class Open:
         self._thread.join(TURN_S)
         assert not self._thread.is_alive()
 
-    def _carry(self, proposal) -> str:
-        self.carried.append(proposal)
-        return "done"
+    def _carry(self, proposal, key: str) -> Output:
+        self.carried.append((proposal, key))
+        return Output(b"carried out")
 
     def _run(self, **more) -> None:
         try:

@@ -23,7 +23,15 @@ from gitagent.core.chat import (
     Undone,
     When,
 )
-from gitagent.core.conversation import Call, Ended, Entry, Kind, Origin
+from gitagent.core.conversation import (
+    Call,
+    CallState,
+    Ended,
+    Entry,
+    Kind,
+    Origin,
+    pending,
+)
 from gitagent.git.repository import discover
 from gitagent.model.provider import NoTurn, Wrong
 from gitagent.worker.loop.record import Conversation
@@ -434,9 +442,17 @@ def test_what_cannot_be_done_is_said(start, request_, words):
         assert words in person.until(Trouble).sentence
 
 
-def test_a_proposal_is_carried_out_once_and_only_after_a_yes(start, model):
-    call = Call("c1", "propose", '{"task": "fix", "answers": ["1=b"]}')
-    model.steps = [Step("I propose.", (call,)), Step("Over to you.")]
+@pytest.mark.parametrize(
+    ("call", "state", "intents"),
+    [
+        (Call("c1", "propose", '{"task": "fix", "answers": ["1=b"]}'), "done", 0),
+        (Call("c1", "start_task", '{"id": "fix"}'), "needs_decision", 1),
+    ],
+)
+def test_a_proposal_is_carried_out_once_and_only_after_a_yes(
+    start, model, call, state, intents
+):
+    model.steps = [Step("I propose.", (call,), state=CallState(state))]
     chat = start()
     with chat.person() as person:
         person.say("a")
@@ -444,13 +460,35 @@ def test_a_proposal_is_carried_out_once_and_only_after_a_yes(start, model):
         number = next(e.number for e in chat.entries() if e.kind is Kind.RESULT)
         nothing = list(chat.carried)
         person.send(Decide(number, yes=True))
-        person.until(Told, lambda told: "done" in told.entry.text)
+        person.until(
+            Told, lambda told: told.entry.text.startswith("[gitagent] " + call.tool)
+        )
         person.send(Decide(number, yes=True))
         trouble = person.until(Trouble)
 
+    intended = [each for each in chat.entries() if each.kind is Kind.INTENT]
     assert [] == nothing
-    assert [call] == [each.call for each in chat.carried]
+    assert [(call, f"_talk.{number}")] == [(p.call, key) for p, key in chat.carried]
+    assert intents == len(intended)
+    assert [] == pending(chat.entries())
     assert "decided already" in trouble.sentence
+
+
+def test_what_a_person_turns_down_is_not_done(start, model):
+    call = Call("c1", "propose", '{"task": "fix", "answers": ["1=b"]}')
+    model.steps = [Step("I propose.", (call,))]
+    chat = start()
+    with chat.person() as person:
+        person.say("a")
+        person.answer("a")
+        person.send(Decide(4, yes=False))
+        told = person.until(Told, lambda told: "said no" in told.entry.text)
+        person.say("b")
+        person.answer("b")
+
+    assert [] == chat.carried
+    assert told.entry.binding
+    assert told.entry.text in model.asked[-1]
 
 
 def test_a_chat_ends_when_nobody_has_come_for_a_while(start):
