@@ -21,6 +21,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - a value of ours to JSON
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, tuple):
         return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
     return value.value if isinstance(value, StrEnum) else value
 
 
@@ -63,6 +65,12 @@ def _reader(hint: Any, lenient: tuple[type, ...]) -> _Read:  # noqa: ANN401 - a 
         return lambda value, name: tuple(
             item(each, name) for each in _typed(value, name, list)
         )
+    if get_origin(hint) is dict:
+        each_of = _reader(get_args(hint)[1], lenient)
+        return lambda value, name: {
+            key: each_of(each, f"{name}.{key}")
+            for key, each in _typed(value, name, dict).items()
+        }
     if is_dataclass(hint):
         return lambda value, name: made(
             hint,  # type: ignore[arg-type]

@@ -42,7 +42,6 @@ _Record = TypeVar(
     Entry,
     AttemptEnd,
 )
-_Any = TypeVar("_Any")
 _AS_THEY_ARE = frozenset({str, int, float, bool, NoneType})
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
 
@@ -190,20 +189,6 @@ def load_receipt(data: bytes, place: str = "") -> Receipt:
     return _load(Receipt, data, **({"place": place} if place else {}))
 
 
-def encode(value: Any) -> Any:  # noqa: ANN401 - whatever a dataclass of ours holds
-    """Return a dataclass as what JSON has."""
-    return _encode(value)
-
-
-def decode(kind: type[_Any], values: dict[str, Any]) -> _Any:
-    """Return the dataclass of a kind that `encode` made ``values`` of.
-
-    Raises:
-        ValueError: they are none.
-    """
-    return cast("_Any", _decoder(kind)(values))  # type: ignore[arg-type]
-
-
 def _dump(record: _Record, indent: int | None = 1) -> bytes:
     values = _encode(record)
     values.pop("oid", None)
@@ -226,8 +211,6 @@ def _encode(value: Any) -> Any:  # noqa: ANN401 - whatever a record holds
         return {name: _encode(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _encode(item) for name, item in value.items()}
     return value.value if isinstance(value, StrEnum) else value
 
 
@@ -307,8 +290,6 @@ def _default(field: "Field[Any]") -> Any:  # noqa: ANN401
     """Return the JSON of a field's default."""
     if field.default is not MISSING:
         return _encode(field.default)
-    if field.default_factory is not MISSING:
-        return _encode(field.default_factory())
     return _Missing()
 
 
@@ -321,9 +302,6 @@ def _plain(hint: Any) -> tuple[frozenset[type], _Decode | None]:  # noqa: ANN401
     if get_origin(hint) is tuple:
         types, convert = _plain(get_args(hint)[0])
         return frozenset({list}), _items(types, convert)
-    if get_origin(hint) is dict:
-        types, convert = _plain(get_args(hint)[1])
-        return frozenset({dict}), _named(types, convert)
     if is_dataclass(hint):
         return frozenset({dict}), _decoder(hint)  # type: ignore[arg-type]
     if issubclass(hint, StrEnum):
@@ -351,14 +329,5 @@ def _items(types: frozenset[type], convert: _Decode | None) -> _Decode:
             if type(value) not in types:
                 raise ValueError("an item of a list has the wrong type")
         return tuple(map(convert, values)) if convert else tuple(values)
-
-    return decode
-
-
-def _named(types: frozenset[type], convert: _Decode | None) -> _Decode:
-    each_of = _items(types, convert)
-
-    def decode(values: dict[str, Any]) -> dict[str, Any]:
-        return dict(zip(values, each_of([*values.values()]), strict=True))
 
     return decode

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from gitagent import __version__
-from gitagent.core.conversation import Ended, Entry, Kind, Origin
+from gitagent.core.conversation import CallState, Ended, Entry, Kind, Origin
 from gitagent.errors import GitagentError
 from gitagent.git.repository import discover
 from gitagent.host import clock
 from gitagent.model import making
 from gitagent.model.provider import Heard
-from gitagent.worker.backends.stream import Entry as Line
 from gitagent.worker.loop import spec as specs
 from gitagent.worker.loop.halt import Halt
 from gitagent.worker.loop.spec import Spec
@@ -86,30 +85,37 @@ def _final(over: Over) -> dict[str, Any]:
 
 def _tell(entry: Entry) -> None:
     for line in lines(entry):
-        _print({"entry": json.loads(line.line())})
+        _print({"entry": line})
 
 
-def lines(entry: Entry) -> list[Line]:
-    """Return what of an entry stands in the transcript of an attempt."""
+def lines(entry: Entry) -> list[dict[str, str]]:
+    """Return what of an entry stands in the transcript of an attempt.
+
+    Each as the values of a `backends.stream.Entry`.
+    """
     match entry.kind:
         case Kind.SAY:
-            said = [Line("say", entry.text)] if entry.text else []
-            calls = [Line("call", c.given, c.tool, c.id) for c in entry.calls]
+            said = [_line("say", entry.text)] if entry.text else []
+            calls = [_line("call", c.given, c.tool, c.id) for c in entry.calls]
             return [*said, *calls]
         case Kind.RESULT:
-            state = "" if entry.state in {None, "done"} else f"[{entry.state}] "
-            return [Line("result", state + entry.text, entry.tool, entry.call)]
+            state = "" if entry.state in {None, CallState.DONE} else f"[{entry.state}] "
+            return [_line("result", state + entry.text, entry.tool, entry.call)]
         case Kind.SUMMARY:
             covered = f"Entries {entry.first} to {entry.last} are summed up:"
-            return [Line("note", f"{covered}\n{entry.text}")]
-        case Kind.INPUT if entry.number > 2:
-            return [Line("note", entry.text)]
+            return [_line("note", f"{covered}\n{entry.text}")]
+        case Kind.INPUT if entry.origin is not Origin.TASK:
+            return [_line("note", entry.text)]
         case _:
             return []
 
 
+def _line(kind: str, text: str, name: str = "", call: str = "") -> dict[str, str]:
+    return {"kind": kind, "text": text, "name": name, "call": call}
+
+
 def _say(text: str) -> None:
-    _print({"entry": json.loads(Line("note", text).line())})
+    _print({"entry": _line("note", text)})
 
 
 def _print(values: Mapping[str, Any]) -> None:

@@ -3,10 +3,10 @@
 import json
 from dataclasses import dataclass, field
 
+from gitagent.core import plain
 from gitagent.core.question import Answer
 from gitagent.core.reach import Facts
 from gitagent.core.settings import Hook, Loop, Mcp
-from gitagent.files import record
 from gitagent.host.confinement import Confinement
 
 
@@ -60,9 +60,10 @@ class Spec:
 
 def dump(spec: Spec) -> bytes:
     """Return it as a line, without its end."""
-    return json.dumps(record.encode(spec)).encode()
+    return json.dumps(plain.plain(spec)).encode()
 
 
 def load(line: bytes) -> Spec:
     """Return what `dump` made a line of."""
-    return record.decode(Spec, json.loads(line))
+    made: Spec = plain.made(Spec, json.loads(line))
+    return made

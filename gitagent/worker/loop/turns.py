@@ -56,7 +56,7 @@ class Leader:
     def __init__(
         self,
         conversation: Conversation,
-        provider: Provider,
+        provider: Callable[[], Provider],
         executor: Executor,
         spec: Spec,
         tools: tuple[Tool, ...],
@@ -64,9 +64,13 @@ class Leader:
         told: Callable[[Entry], None],
         between: Callable[[], None] = lambda: None,
     ) -> None:
-        """``told`` gets every entry; ``between`` is called between two requests."""
+        """``told`` gets every entry; ``between`` is called between two requests.
+
+        ``provider`` is called when the model is asked first.
+        """
         self.conversation = conversation
-        self._provider = provider
+        self._make = provider
+        self._made: Provider | None = None
         self._executor = executor
         self._spec = spec
         self._loop = spec.loop
@@ -92,6 +96,12 @@ class Leader:
                 may=spec.facts.may,
             )
         )
+
+    @property
+    def _provider(self) -> Provider:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     def turn(self, halt: Halt, heard: Heard) -> Over:
         """Go on from the record until the model only talks, or something is over."""

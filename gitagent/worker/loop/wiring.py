@@ -10,6 +10,7 @@ from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.host.cancel import Cancel
 from gitagent.model import making
+from gitagent.model.provider import Provider
 from gitagent.worker.executor import Executor, Gate
 from gitagent.worker.loop.bodies import Bodies
 from gitagent.worker.loop.fetching import Fetching
@@ -37,7 +38,8 @@ def wired(
     """Yield what leads a conversation, with a sandbox that is there as long.
 
     ``told`` gets every entry, ``said`` lines for people. ``loaded`` returns when the
-    client of the model's API is imported; all else is made before.
+    client of the model's API is imported, which takes longer than all else: so it is
+    waited for when the model is asked first.
     """
     with ExitStack() as stack:
         hands = stack.enter_context(Hands(spec.confinement, spec.owner, told=said))
@@ -77,10 +79,14 @@ def wired(
             # A chat has no end of its own; each of its turns has a limit.
             deadline=inf if spec.chat else clock.monotonic() + spec.seconds,
         )
-        loaded()
-        way = spec.way
-        provider = making.make(way.api, way.socket, way.token, way.model)
-        stack.callback(provider.close)
+
+        def provider() -> Provider:
+            loaded()
+            way = spec.way
+            made = making.make(way.api, way.socket, way.token, way.model)
+            stack.callback(made.close)
+            return made
+
         yield Leader(
             conversation,
             provider,
