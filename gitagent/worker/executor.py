@@ -61,15 +61,7 @@ _ASKED = (
 )
 _STOPPED = "Nothing was done: the turn was stopped before it was made."
 _NO_TIME = "Nothing was done: no time is left for it."
-_AFTER = {
-    CallState.INTERRUPTED: (
-        "[interrupted: what it did until then stays; look before you call it again]"
-    ),
-    CallState.UNCERTAIN: (
-        "[uncertain: no answer came, so it may have been carried out or not; find out"
-        " before you call it again]"
-    ),
-}
+_AFTER = "[interrupted: what it did until then stays; look before you call it again]"
 _CUT_OFF = (
     "[interrupted] gitagent ended while this call was carried out: it may have been"
     " carried out, in part or not at all. Look before you call it again."
@@ -167,7 +159,8 @@ class Executor:
             failpoint("conversation-intent")
         output = self._carried_out(made, key, cancel)
         failpoint("conversation-executed")
-        notes = (note and f"[note: {note}]", _AFTER.get(output.state, ""))
+        cut = output.state is CallState.INTERRUPTED
+        notes = (note and f"[note: {note}]", _AFTER if cut else "")
         result = self._receipt(made, output, began, *notes)
         failpoint("conversation-result")
         if self._hooks:
