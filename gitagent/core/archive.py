@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gitagent.core.action import Archive
-from gitagent.core.layout import APPROVALS, EXCHANGES, SUBMISSIONS, TASK_RECORDS
+from gitagent.core.layout import (
+    APPROVALS,
+    CONVERSATIONS,
+    EXCHANGES,
+    SUBMISSIONS,
+    TASK_RECORDS,
+)
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Push
 
@@ -33,6 +39,8 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
             # First: where an action is cut short, they are found by their task.
             if said := snapshot.exchanges.get(task.id):
                 going.append((EXCHANGES + task.id, said))
+            if talk := snapshot.conversations.get(task.id):
+                going.append((CONVERSATIONS + task.id, talk))
             going.append((TASK_RECORDS + task.id, task.oid))
     for submission in snapshot.submissions.values():
         if (

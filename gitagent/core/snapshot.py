@@ -113,6 +113,8 @@ class Snapshot:
     approvals: Mapping[str, Approval] = field(default_factory=dict)  # by submission
     # By task: newest record commit of its exchanges with models.
     exchanges: Mapping[str, str] = field(default_factory=dict)
+    # By task: newest record commit of its conversation with the built-in agent.
+    conversations: Mapping[str, str] = field(default_factory=dict)
     switch: Switch = RUNNING
     live: Live = field(default_factory=Live)
     machine: Machine = field(default_factory=Machine)

@@ -9,7 +9,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from gitagent.core.glob import matching
-from gitagent.core.layout import EXCHANGES, SUBMISSIONS, TASK_RECORDS, TASKS
+from gitagent.core.layout import (
+    CONVERSATIONS,
+    EXCHANGES,
+    SUBMISSIONS,
+    TASK_RECORDS,
+    TASKS,
+)
 from gitagent.core.receipt import Receipt
 from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Live, Machine, Offer, Snapshot, Target
@@ -112,11 +118,8 @@ class Reader:
             ),
             receipts=self._receipts(objects, live, refs),
             approvals=approval.read_all(self._repo, objects, refs, settings, commit),
-            exchanges={
-                ref.removeprefix(EXCHANGES): oid
-                for ref, oid in refs.items()
-                if ref.startswith(EXCHANGES)
-            },
+            exchanges=_named(refs, EXCHANGES),
+            conversations=_named(refs, CONVERSATIONS),
             switch=switch.read(objects, refs),
             live=live,
             machine=machine(settings) if machine else Machine(),
@@ -272,6 +275,13 @@ class Reader:
         if key not in self._ancestors:
             self._ancestors[key] = objects.ancestor(older, newer)
         return self._ancestors[key]
+
+
+def _named(refs: Mapping[str, str], top: str) -> dict[str, str]:
+    """Return the refs below one by the rest of their names."""
+    return {
+        ref.removeprefix(top): oid for ref, oid in refs.items() if ref.startswith(top)
+    }
 
 
 def _without(

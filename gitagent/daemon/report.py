@@ -125,6 +125,7 @@ def task_line(seen: Overview, name: str) -> dict[str, Any]:
         "branch": record.branch,
         "reason": record.reason,
         "since": record.since,
+        "after": [*file.after] if file else [],
         **_spent(record),
     }
 
@@ -160,6 +161,7 @@ def _unseen(
         "branch": record.branch if record else None,
         "reason": reason,
         "since": seen.moved,
+        "after": [*file.after] if file else [],
         **_spent(record),
     }
 

@@ -33,7 +33,7 @@ def test_what_settled_long_ago_goes_and_the_rest_stays():
     assert {"refs/gitagent/submissions/s-1": "one"} == archived(old, new, waiting)
 
 
-def test_the_exchanges_of_a_task_go_with_it():
+def test_what_was_said_in_a_task_goes_with_it():
     old = TaskRecord("old", TaskState.FAILED, "b", OLD, oid="one")
     new = TaskRecord("new", TaskState.FAILED, "b", NEW, oid="two")
     silent = TaskRecord("silent", TaskState.DONE, "b", OLD, oid="three")
@@ -42,11 +42,13 @@ def test_the_exchanges_of_a_task_go_with_it():
         settings=Settings(),
         records={each.id: each for each in (old, new, silent)},
         exchanges={"old": "said", "new": "said too"},
+        conversations={"old": "talk", "_chat": "chat"},
     )
     found = [ref for each in decide_archive(snapshot, NOW) for ref in each.refs]
 
     assert [
         ("refs/gitagent/exchanges/old", "said"),
+        ("refs/gitagent/conversations/old", "talk"),
         ("refs/gitagent/tasks/old", "one"),
         ("refs/gitagent/tasks/silent", "three"),
     ] == found
