@@ -13,6 +13,7 @@ Source: Model Context Protocol, 2025-11-25 and 2026-07-28.
 import asyncio
 import json
 import logging
+import os
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -74,11 +75,13 @@ class Server:
                 raise Away(f"it was begun {_STARTS} times, and is left alone now")
             self._starts += 1
             line = Line(spec)
+            self._old.add(line)  # until it is the one in use, also if this is stopped
             try:
                 await line.ready()
             except asyncio.CancelledError:
-                line.leave()
+                line.give_up()
                 raise
+            self._old.discard(line)
             self._line = line
             return line
 
@@ -252,8 +255,10 @@ class Host:
         threading.Thread(target=read, daemon=True).start()
         while (order := await orders.get()) is not None:
             self._take(order)
-        for task in self.tasks.values():
+        tasks = [*self.tasks.values()]
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(each.close() for each in self.servers.values()))
 
     def _take(self, order: Object) -> None:
@@ -305,5 +310,13 @@ def _say(order: Object, answer: Object) -> None:
 def serve() -> int:
     """Serve until standard input ends."""
     logging.disable()  # the library's, with tracebacks, about what a server sends
-    asyncio.run(Host().serve())
+    asyncio.run(_serve())
     return 0
+
+
+async def _serve() -> None:
+    try:
+        await Host().serve()
+    finally:
+        # The library waits for servers that were cut off while they started for ever.
+        os._exit(0)

@@ -149,9 +149,15 @@ class Line:
         """Take no more calls, and end with the last one."""
         self._leave.set()
 
+    def give_up(self) -> None:
+        """Cut it off where it has not begun."""
+        self.leave()
+        if not self._ready.is_set():
+            self.task.cancel()
+
     async def close(self) -> None:
         """End it."""
-        self.leave()
+        self.give_up()
         await asyncio.wait({self.task}, timeout=_LEAVE_S)
         if not self.task.done():
             self.task.cancel()

@@ -88,7 +88,10 @@ class _Client:
         self._buffer = bytearray()
         self._looked = 0
         theirs, self._pipe = os.pipe()
-        threading.Thread(target=self._run, args=(root, theirs), daemon=True).start()
+        self.thread = threading.Thread(
+            target=self._run, args=(root, theirs), daemon=True
+        )
+        self.thread.start()
 
     @property
     def over(self) -> bool:

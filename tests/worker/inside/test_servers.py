@@ -241,6 +241,25 @@ def test_a_client_that_ends_leaves_its_call_uncertain_and_is_begun_anew(tmp_path
         host.close()
 
 
+def test_a_client_that_ends_while_a_server_starts_is_soon_gone(tmp_path):
+    spec = {"command": [*RAW, str(tmp_path / "c")], "url": "", "env": {}, "timeout": 9}
+    host = inner.Host(tmp_path)
+    answers = []
+    order = {"do": "list", "servers": {"a": spec}}
+    asker = threading.Thread(
+        target=lambda: answers.append(host.ask(order, Cancel(), 60))
+    )
+    asker.start()
+    client = wait_for(lambda: host._client)
+    wait_for(lambda: client._waiting)
+    host.close()
+    client.thread.join(30)
+    asker.join()
+
+    assert not client.thread.is_alive()
+    assert "servers" not in answers[0]
+
+
 def test_a_server_over_http_dies_in_a_call_and_answers_the_next(root):
     counts = root / "http"
     counts.touch()
