@@ -105,6 +105,7 @@ def test_a_record_is_shown_as_it_is(repo):
         "branch": "refs/heads/agent/a",
         "reason": None,
         "since": LONG_AGO,
+        "after": [],
         "model": None,
         "usage": {"requests": 0, "tokens": 0, "usd": 0.0},
     } == line
