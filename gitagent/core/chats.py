@@ -15,6 +15,7 @@ from gitagent.core.conversation import Call, CallState, Entry, Kind, Origin, in_
 PROPOSE: Final = "propose"
 START: Final = "start_task"
 PREFIX: Final = "_"
+LISTENING: Final = "listening"  # what the process prints when it can be connected to
 
 _SIDE = re.compile(r"(?P<chat>.+)\.side(?P<number>[1-9][0-9]{0,8})")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gitagent import __version__
 from gitagent.core.snapshot import Snapshot
 from gitagent.core.submission import Submission
-from gitagent.daemon import inbox, lineup, recover
+from gitagent.daemon import chats, inbox, lineup, recover
 from gitagent.daemon.loop import Loop
 from gitagent.daemon.news import Follower, Tell
 from gitagent.daemon.read import Reader
@@ -98,8 +98,11 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> b
     loop = Loop(repo, wake)
     path = place.socket_path(repo.common_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
+    talks = chats.make(repo, loop.models)
 
     def answer(message: dict[str, object]) -> dict[str, object]:
+        if message.get("op") == chats.OP:
+            return talks.answer(message, loop.snapshot)
         if message.get("op") == lineup.OP:  # no reason for a turn
             return lineup.answer(lineup.present(loop.live, loop.snapshot))
         if message.get("op") == "down":
@@ -122,6 +125,7 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> b
     recover.orphans(repo)
     recover.locks(repo)
     recover.leftovers(repo)
+    chats.clear(repo)
     watch.start()
     listener.start()
     log("gitagent", f"{__version__} on {repo.common_dir}, process {os.getpid()}")
@@ -129,9 +133,11 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> b
         loop.turn()
         _tell_ready()
         loop.run(told)
+        talks.stop()
         _wind_down(loop, stop)
         loop.teller.close()
     finally:
+        talks.stop()
         listener.stop()
         watch.stop()
     log(

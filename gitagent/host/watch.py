@@ -33,7 +33,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
-from gitagent.core.layout import EXCHANGES
+from gitagent.core.layout import CONVERSATIONS, EXCHANGES
 from gitagent.host.clock import Wake
 
 POLL_S = 10.0  # how often to look all the same
@@ -179,8 +179,9 @@ def is_noise(common_dir: Path, path: str) -> bool:
     if folder == str(common_dir / "reftable"):
         return name != "tables.list"
     if Path(folder).is_relative_to(common_dir / "refs"):
-        # Each request to a model moves a ref that nothing is decided by.
-        said = f"{path}/".startswith(f"{common_dir}/{EXCHANGES}")
+        # Each request to a model moves refs that nothing is decided by.
+        quiet = (f"{common_dir}/{EXCHANGES}", f"{common_dir}/{CONVERSATIONS}")
+        said = f"{path}/".startswith(quiet)
         return said or name.endswith(".lock")
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _NOISE)
 

@@ -19,7 +19,11 @@ from gitagent.worker.order import Order
 
 BACKEND = "model"
 
-_PASSED = ("PATH", "TMPDIR", "HOME", "GITAGENT_FAILPOINT")
+_PASSED = (
+    *("PATH", "TMPDIR", "HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"),
+    "GITAGENT_FAILPOINT",
+)
 _GRACE_S = 60.0  # it has a clock of its own, and after that something is wrong
 _EVER_S = 14 * 86400.0  # about the longest that poll(2) can wait
 

@@ -74,7 +74,8 @@ def serve(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> int:
         )
 
     try:
-        Chat(repo, spec, halt, wire, standing.carry).run()
+        chat = Chat(repo, spec, halt, wire, standing.carry)
+        chat.run(listening=lambda: _print(chats.LISTENING))
     except (GitagentError, OSError) as error:
         _print(error.line() if isinstance(error, GitagentError) else str(error))
     return 0
@@ -105,8 +106,12 @@ class Chat:
         self.room = Room(Path(spec.chat), self.take, self._wake.set)
         self._stage = Stage(repo, spec, self.room, halt, wire, self._between)
 
-    def run(self, idle_s: float = IDLE_S) -> None:
+    def run(
+        self, idle_s: float = IDLE_S, listening: Callable[[], None] = lambda: None
+    ) -> None:
         """Serve people until it is halted, or nobody has come for a while.
+
+        ``listening`` is called when they can come.
 
         Raises:
             GitagentError: the conversation cannot be led.
@@ -114,6 +119,7 @@ class Chat:
         """
         threading.Thread(target=self._watch, daemon=True).start()
         self.room.clients.start()
+        listening()
         try:
             self._stage.begin()
             self._ready.set()

@@ -40,6 +40,10 @@ def lead(api: str) -> int:
         return 0
     threading.Thread(target=_until_left, args=(halt,), daemon=True).start()
     spec = specs.load(line)
+    if spec.chat:
+        from gitagent.worker.loop.chatting import serve  # noqa: PLC0415 - chats alone
+
+        return serve(spec, halt, loading.join)
     try:
         over = _attempt(spec, halt, loading.join)
     except (GitagentError, OSError) as error:
