@@ -35,6 +35,9 @@ _SOCKET = "model"
 # No further attempt would fare better until somebody has mended it.
 _OF_PEOPLE = frozenset({Failure.AUTH, Failure.FUNDS, Failure.NO_MODEL})
 
+# They end by themselves when they are told that a budget is short, and know it then.
+_HEEDS = frozenset({"model"})
+
 
 @dataclass(slots=True)
 class Talk:
@@ -133,7 +136,8 @@ def opened(
 
     def is_short(what: Short) -> None:
         short.append(what)
-        stop.order(Outcome.QUESTION)
+        if order.agent.backend not in _HEEDS:
+            stop.order(Outcome.QUESTION)
 
     try:
         gateway = Gateway(

@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         made = World(Repo.make(tmp_path / "repo", FILES), provider, host)
         made.start(
             f'[sandbox]\nnetwork = ["{host}"]\n'
-            "[loop]\ncontext = 30000\nreserve = 6000\nkeep = 500\n"
+            "[loop]\nturns = 12\ncontext = 30000\nreserve = 6000\nkeep = 500\n"
         )
         stack.callback(made.close)
         yield made
@@ -330,7 +330,7 @@ def test_an_interrupted_call_is_told_and_not_made_again(world: World) -> None:
     assert ["interrupted", "done"] == states
 
 
-def test_the_two_hundredth_request_is_a_state_of_its_own(world: World) -> None:
+def test_the_last_request_that_is_allowed_is_a_state_of_its_own(world: World) -> None:
     world.task(
         "endless",
         lambda asked: Call("glob", {"pattern": f"*{asked.turn}"}),

@@ -23,7 +23,7 @@ from gitagent.model.provider import (
     Wrong,
 )
 from gitagent.worker.executor import Executor
-from gitagent.worker.loop import compacting, dialogue
+from gitagent.worker.loop import asking, compacting, dialogue
 from gitagent.worker.loop.halt import Halt
 from gitagent.worker.loop.own import pose
 from gitagent.worker.loop.record import Conversation
@@ -137,13 +137,12 @@ class Leader:
         """Ask once, and carry out what is called; None: it goes on."""
         self._between()
         found = self._answer(halt, heard)
-        if isinstance(found, Over):
-            # A budget that is short stops this process as well.
-            real = found.ended is Ended.BUDGET or not halt.is_set()
-            return found if real else _halted(halt)
-        self._take(found)
+        if isinstance(found, Turn):
+            self._take(found)
         if halt.is_set():
             return _halted(halt)
+        if isinstance(found, Over):
+            return found
         if found.stop is Stop.REFUSAL:
             return Over(Ended.REFUSED, f"{self._model} refused to answer.", found.text)
         if found.calls:
@@ -189,12 +188,12 @@ class Leader:
             problem = self._compact(halt)
             if problem is not None and problem.ended is not Ended.CONTEXT:
                 return problem
-        found = self._provider.ask(self._ask(), heard, halt)
+        found = asking.ask(self._provider, self._ask(), heard, halt)
         if isinstance(found, NoTurn) and found.wrong is Wrong.OVERFLOW:
             problem = self._compact(halt)
             if problem is not None:
                 return problem
-            found = self._provider.ask(self._ask(), heard, halt)
+            found = asking.ask(self._provider, self._ask(), heard, halt)
         if isinstance(found, Turn):
             return found
         ended = _ENDS.get(found.wrong, Ended.FAILED)
