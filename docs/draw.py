@@ -1,4 +1,4 @@
-"""Draw docs/states.md, settings.md, failures.md and a table of gate.md from the code.
+"""Draw docs/states.md, settings.md and failures.md, and tables of other pages.
 
 Without arguments the files are written; with ``--check`` nothing is written, and the
 exit code is 1 when one of them is stale.
@@ -12,15 +12,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from gitagent.core import effect, failure, profile, submission, task
+from gitagent.core import conversation, effect, failure, profile, submission, task
+from gitagent.core.conversation import CallState, Ended, Kind
 from gitagent.core.effect import Effects
 from gitagent.files.template import settings_reference
+from gitagent.worker.loop import offer
+from gitagent.worker.loop.offer import Form, Where
 
 State = TypeVar("State", bound=StrEnum)
 
 DOCS = Path(__file__).resolve().parent
 
 _MEMBER = re.compile(r'^    \w+ = "(?P<value>\w+)"  # (?P<meaning>.+)$', re.MULTILINE)
+_ROW = re.compile(r"^    (?P<value>\w+) +(?P<meaning>\w.+)$", re.MULTILINE)
 
 _HEAD = """\
 <!-- Drawn by docs/draw.py from gitagent/core/task.py and gitagent/core/submission.py;
@@ -57,6 +61,21 @@ able to work",
     Effects.REMEMBER: "the grant `remember`",
 }
 
+# What sets each limit, and the outcome of an attempt that reaches it.
+_ENDS = {
+    Ended.DONE: ("", "`ok`, or `nothing` or `blocked` as `finish` says"),
+    Ended.QUESTION: ("", "`question`"),
+    Ended.TURNS: ("`loop.turns`", "`failed`"),
+    Ended.TIME: ("`timeout` of the task, or `worker.timeout`", "`timeout`"),
+    Ended.BUDGET: ("`budget`", "`question`: how much more?"),
+    Ended.CONTEXT: ("`loop.context`", "`failed`"),
+    Ended.REFUSED: ("", "`failed`"),
+    Ended.RUNAWAY: ("3 times", "`failed`"),
+    Ended.FAILED: ("", "`failed`, or `refused` where a person has to mend something"),
+    Ended.STOPPED: ("", "`stopped`, `amended`, or `interrupted`"),
+    Ended.CLOSED: ("", "none: of side chats alone"),
+}
+
 
 def pages() -> dict[Path, str]:
     """Return what each drawn page should hold."""
@@ -79,6 +98,10 @@ def pages() -> dict[Path, str]:
         DOCS / "settings.md": settings_reference(),
         DOCS / "failures.md": f"{_FAILURES}\n{_failures()}\n",
         DOCS / "gate.md": _inserted(DOCS / "gate.md", _gate()),
+        DOCS / "builtin.md": _inserted(
+            DOCS / "builtin.md", _tools(), _calls(), _ends()
+        ),
+        DOCS / "data-model.md": _inserted(DOCS / "data-model.md", _kinds()),
     }
 
 
@@ -110,13 +133,10 @@ def _machine(
     transitions: Mapping[State | None, Iterable[State]],
     settled: Iterable[State],
 ) -> str:
-    meanings = {
-        found["value"]: found["meaning"]
-        for found in _MEMBER.finditer(inspect.getsource(states))
-    }
+    meanings = _meanings(states)
     rows = [
         f"| `{state}`{' (settled)' if state in settled else ''} "
-        f"| {meanings[state].replace('|', '/')} "
+        f"| {meanings[state]} "
         f"| {_names(state, transitions[state], states)} |"
         for state in states
     ]
@@ -141,10 +161,7 @@ def _machine(
 
 def _failures() -> str:
     """Return the table of what is done about each failure."""
-    meanings = {
-        found["value"]: found["meaning"]
-        for found in _MEMBER.finditer(inspect.getsource(failure.Failure))
-    }
+    meanings = _meanings(failure.Failure)
     rows = [
         f"| `{each}` | {meanings[each]} | {_yes(rule.retry)} | {_yes(rule.told)} "
         f"| {_yes(rule.fallback)} | {_yes(rule.holds)} |"
@@ -159,10 +176,7 @@ def _failures() -> str:
 
 def _gate() -> str:
     """Return the table of the effects."""
-    meanings = {
-        found["value"]: found["meaning"]
-        for found in _MEMBER.finditer(inspect.getsource(Effects))
-    }
+    meanings = _meanings(Effects)
     shut = ", ".join(f"`{name}`" for name, may in profile.PROFILES.items() if not may)
     rows = [
         f"| `{each}` | {meanings[each]} | {_TAKES[each]} "
@@ -176,12 +190,79 @@ def _gate() -> str:
     return "\n".join((head, "| --- | --- | --- | --- | --- |", *rows))
 
 
-def _inserted(path: Path, table: str) -> str:
-    """Return a page with what stands between its two marks replaced."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition("drawn by docs/draw.py -->\n")
-    _, end, after = rest.partition("<!-- end -->")
-    return f"{before}{begin}\n{table}\n\n{end}{after}"
+def _tools() -> str:
+    """Return the table of the built-in agent's tools."""
+    rows = [
+        f"| `{each.name}` {{{', '.join(_arguments(each))}}} "
+        f"| {f'`{each.kind}`' if each.kind else 'none'} "
+        f"| {_of_whom(each)} | {_sentence(each.description)} |"
+        for each in offer.TABLE
+    ]
+    head = "| tool | effect | who has it | what it does |"
+    return "\n".join((head, "| --- | --- | --- | --- |", *rows))
+
+
+def _arguments(form: Form) -> list[str]:
+    needed = form.schema.get("required", ())
+    names = form.schema["properties"]
+    return [name if name in needed else f"{name}?" for name in names]
+
+
+def _of_whom(form: Form) -> str:
+    match form.where:
+        case Where.TASK:
+            return "a task"
+        case Where.CHAT:
+            return "a chat"
+        case Where.BOTH:
+            return "both"
+        case Where.CODE:
+            return "code alone"
+
+
+def _sentence(text: str) -> str:
+    """Return the first sentence of what a model is told."""
+    return re.split(r"(?<=[.:]) (?=[A-Z])", text)[0].replace("|", "/")
+
+
+def _calls() -> str:
+    """Return the table of how calls end."""
+    rows = [f"| `{name}` | {what} |" for name, what in _meanings(CallState).items()]
+    return "\n".join(("| state | what is true of the call |", "| --- | --- |", *rows))
+
+
+def _ends() -> str:
+    """Return the table of how an attempt of the built-in agent ends."""
+    meanings = _meanings(Ended)
+    rows = [
+        f"| `{each}` | {meanings[each]} | {_ENDS[each][0]} | {_ENDS[each][1]} |"
+        for each in Ended
+    ]
+    head = "| state | what happened | the limit | the attempt's outcome |"
+    return "\n".join((head, "| --- | --- | --- | --- |", *rows))
+
+
+def _kinds() -> str:
+    """Return the table of the kinds of entries."""
+    found = _ROW.finditer(conversation.__doc__ or "")
+    meanings = {each["value"]: each["meaning"] for each in found}
+    rows = [f"| `{each}` | {meanings[each]} |" for each in Kind]
+    return "\n".join(("| kind | what it is |", "| --- | --- |", *rows))
+
+
+def _meanings(states: type[StrEnum]) -> dict[str, str]:
+    found = _MEMBER.finditer(inspect.getsource(states))
+    return {each["value"]: each["meaning"].replace("|", "/") for each in found}
+
+
+def _inserted(path: Path, *tables: str) -> str:
+    """Return a page with what stands between each two of its marks replaced."""
+    done, rest = "", path.read_text(encoding="utf-8")
+    for table in tables:
+        before, begin, rest = rest.partition("drawn by docs/draw.py -->\n")
+        _, end, rest = rest.partition("<!-- end -->")
+        done += f"{before}{begin}\n{table}\n\n{end}"
+    return done + rest
 
 
 def _yes(what: bool) -> str:  # noqa: FBT001 - a cell of a table

@@ -22,3 +22,14 @@ def test_every_state_is_drawn_with_its_meaning():
 
     for state in (*draw().task.TaskState, *draw().submission.SubmissionState):
         assert f"| `{state}`" in page
+
+
+def test_every_tool_and_every_end_of_the_built_in_agent_is_drawn():
+    drawn = draw()
+    page = drawn.pages()[ROOT / "docs" / "builtin.md"]
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    names = [each.name for each in drawn.offer.TABLE]
+
+    expected = [*names, *drawn.CallState, *drawn.Ended]
+
+    assert expected == [row.split("`")[1] for row in rows]

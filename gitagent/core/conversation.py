@@ -47,7 +47,7 @@ class Origin(StrEnum):
 class CallState(StrEnum):
     """How a call ended."""
 
-    DONE = "done"
+    DONE = "done"  # it was carried out
     FAILED = "failed"  # it was carried out, and says that it failed
     DENIED = "denied"  # by the gate or a policy hook: nothing was done
     NEEDS_DECISION = "needs_decision"  # of a person: nothing was done
@@ -96,6 +96,7 @@ class Entry:
     request: str = ""  # INPUT: id that a person's request had; the same is never twice
     waits: bool = False  # INPUT: the model gets it when a later entry `places` it
     places: int = 0  # INPUT: number of the one that waited, whose words come here
+    untrusted: tuple[str, ...] = ()  # INPUT: origins of others' words that it tells of
     profile: str = ""  # BEGIN: grant profile; see `core.profile`
     may: tuple[str, ...] = ()  # BEGIN: grants
     ended: str = ""  # END: one of `Ended`
@@ -106,13 +107,13 @@ class Ended(StrEnum):
     """In which state a process stopped leading a conversation, or a turn of a chat."""
 
     DONE = "done"  # the model has nothing more to say
-    QUESTION = "question"
-    TURNS = "turns_exhausted"
-    TIME = "time_exhausted"
-    BUDGET = "budget_exhausted"
+    QUESTION = "question"  # a person is asked
+    TURNS = "turns_exhausted"  # it made as many requests as it may
+    TIME = "time_exhausted"  # its time is over
+    BUDGET = "budget_exhausted"  # the next request may cost more than is left
     CONTEXT = "context_exhausted"  # what has to stay is too long for the model
     REFUSED = "refused"  # the model refuses
-    RUNAWAY = "runaway"  # an answer without end
+    RUNAWAY = "runaway"  # answers without end, several in a row
     FAILED = "failed"  # no answer could be had, or another error
     STOPPED = "stopped"  # by a person, or with its daemon
     CLOSED = "closed"  # a chat was closed
