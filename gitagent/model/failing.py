@@ -50,14 +50,16 @@ def refused(
     if ask.tools and any(each in sentence.lower() for each in _TOOLLESS):
         return _toolless(model, f" Its provider says: {sentence}")
     sentence = sentence or f"The model's provider answered with the status {status}."
-    return NoTurn(Wrong.OTHER, sentence, partial)
+    cut = Failure.CUT in names
+    return NoTurn(Wrong.CUT if cut else Wrong.OTHER, sentence, partial)
 
 
 def broken(error: BaseException, partial: str = "") -> NoTurn:
     """Return what an error of the connection, or of what came over it, means."""
     text = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
     sentence = f"The answer of the model did not come whole: {text}."
-    return NoTurn(Wrong.OTHER, sentence, partial)
+    wrong = Wrong.OTHER if isinstance(error, MALFORMED) else Wrong.CUT
+    return NoTurn(wrong, sentence, partial)
 
 
 def _toolless(model: str, because: str) -> NoTurn:

@@ -67,6 +67,7 @@ class Wrong(StrEnum):
     OVERFLOW = "overflow"  # the context is too long
     BUDGET = "budget"
     TOOLS = "capability_missing"  # tools are offered to one that knows none
+    CUT = "cut"  # the answer did not come whole; asking again may help
     OTHER = "other"
 
 

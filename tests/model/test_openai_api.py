@@ -177,7 +177,7 @@ def test_an_end_without_a_reason_is_none(tmp_path):
     with answering(tmp_path, stream(delta(content="So far"))) as (asking, _):
         found = asking.none()
 
-    assert (Wrong.OTHER, "So far") == (found.wrong, found.partial)
+    assert (Wrong.CUT, "So far") == (found.wrong, found.partial)
 
 
 def test_a_server_that_knows_the_older_name_of_the_limit_is_asked_by_that(tmp_path):

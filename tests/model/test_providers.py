@@ -224,9 +224,11 @@ def test_another_error_is_a_sentence(tmp_path, api, kind):
     assert "\n" not in found.sentence
 
 
-@pytest.mark.parametrize("kind", ["cut", "garbage"])
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("cut", Wrong.CUT), ("garbage", Wrong.OTHER)]
+)
 def test_an_answer_that_breaks_off_is_none_and_what_was_said_is_kept(
-    tmp_path, api, kind
+    tmp_path, api, kind, wrong
 ):
     with scripted(tmp_path, api, Fault(kind, times=9, begun=True, after=5)) as (
         asking,
@@ -234,7 +236,7 @@ def test_an_answer_that_breaks_off_is_none_and_what_was_said_is_kept(
     ):
         found = asking.none()
 
-    assert Wrong.OTHER == found.wrong
+    assert wrong == found.wrong
     assert found.sentence
     assert "".join(asking.heard) == found.partial != ""
 
@@ -246,7 +248,7 @@ def test_a_gateway_that_is_gone_is_a_sentence(tmp_path, api):
         asking.house.gateway.stop()
         found = asking.none()
 
-    assert Wrong.OTHER == found.wrong
+    assert Wrong.CUT == found.wrong
     assert found.sentence.startswith("The answer of the model did not come whole: ")
 
 

@@ -21,7 +21,7 @@ from gitagent.model.provider import (
     Turn,
     Wrong,
 )
-from gitagent.worker.loop import saved
+from gitagent.worker.loop import asking, saved
 from gitagent.worker.loop.record import Conversation
 
 _SHORTER = 500  # characters of a result, where the request for a summary is too long
@@ -109,8 +109,8 @@ def _once(
 ) -> str | NoTurn:
     most = summing.limit(loop)
     system, text = summing.request(plan, most, results)
-    ask = Ask(system, (Message("user", text),), (), most)
-    found = provider.ask(ask, Heard(), cancel)
+    request = Ask(system, (Message("user", text),), (), most)
+    found = asking.ask(provider, request, Heard(), cancel)
     return _text(found, model) if isinstance(found, Turn) else found
 
 
