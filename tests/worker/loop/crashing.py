@@ -129,6 +129,7 @@ def live(*args):
 
 def main(repository, folder):
     opened, folder = discover(Path(repository)), Path(folder)
+    opened.objects().close()  # imported here, and not in every life
     lives = {}
     # Each round by itself, and one more after it: a life is as short as can be.
     for at, calls in enumerate(ROUNDS):
