@@ -6,7 +6,7 @@ from gitagent.core.task import Refusal
 from gitagent.daemon.definitions import Definitions
 from gitagent.git.repository import discover
 
-BUILT_IN = {"aider", "claude", "codex", "opencode"}
+BUILT_IN = {"aider", "claude", "codex", "model", "opencode", "standing"}
 
 
 @pytest.fixture
@@ -32,6 +32,7 @@ def test_the_built_in_ones_are_there_without_any_file(repo):
 
     assert BUILT_IN == agents.keys()
     assert [] == refused
+    assert "model" == agents.pop("standing").backend
     assert all(agents[name].backend == name for name in agents)
     assert all(agents[name].path == f"built in: {name}.md" for name in agents)
 
@@ -66,6 +67,7 @@ def test_the_repository_comes_before_the_user_and_the_user_before_what_is_built_
         }
     )
     agents, refused = found(repo)
+    del agents["standing"]  # it has instructions
 
     assert [] == refused
     assert {
@@ -73,6 +75,7 @@ def test_the_repository_comes_before_the_user_and_the_user_before_what_is_built_
         "both": "of Claude Code",
         "claude": "of the repository",
         "codex": "of the user",
+        "model": "",
         "opencode": "",
     } == {name: agent.instructions for name, agent in agents.items()}
     assert ".agent/agents/claude.md" == agents["claude"].path
@@ -86,7 +89,7 @@ def test_no_definition_puts_another_program_behind_a_built_in_name(repo, own):
     repo.commit({".agent/agents/codex.md": '+++\nbackend = "claude"\n+++\n'})
     agents, refused = found(repo)
 
-    assert {"claude", "opencode"} == agents.keys()
+    assert BUILT_IN - {"aider", "codex"} == agents.keys()
     assert ["codex", "aider"] == [r.path.split("/")[-1][:-3] for r in refused]
     assert all("rename the file" in r.reason for r in refused)
 

@@ -20,7 +20,7 @@ from gitagent.core.chat import (
 )
 from gitagent.core.chats import Name, Proposal
 from gitagent.core.conversation import Ended, Entry, Kind
-from gitagent.core.effect import Effects
+from gitagent.core.effect import Effects, taint
 from gitagent.errors import UserError
 from gitagent.files import clean
 from gitagent.model.provider import NoTurn
@@ -102,7 +102,8 @@ def _inject(stage: Stage, text: str) -> None:
     main = replace(here, side=0).conversation
     parent = Conversation.open(stage.repo, main)
     if chats.requested(parent.entries, request) is None:
-        words = replace(forking.injection(text), request=request)
+        untrusted = taint(stage.room.entries, stage.spec.facts)
+        words = replace(forking.injection(text, untrusted), request=request)
         parent.append(replace(words, attempt=stage.spec.attempt))
 
 
@@ -143,7 +144,8 @@ def _decide(stage: Stage, number: int, carry: Carry, *, yes: bool) -> None:
 
 def _carried_out(stage: Stage, found: Proposal, carry: Carry) -> None:
     """Do what a person has said yes to, as `Executor` does what a model calls."""
-    tool = found.call.tool
+    # The receipt of what was proposed proposes nothing itself.
+    tool = "answer" if found.call.tool == chats.PROPOSE else found.call.tool
     key = f"{stage.room.name.conversation}.{found.number}"
     effect = Effects.START_TASK if tool == chats.START else ""
     call = Entry(

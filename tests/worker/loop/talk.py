@@ -4,7 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,6 +47,7 @@ class Step:
     deltas: tuple[str, ...] = ()
     error: Exception | None = None
     state: CallState = CallState.DONE  # of the calls
+    origin: Origin = Origin.GITAGENT  # of what they say
 
 
 @dataclass
@@ -102,9 +103,8 @@ class Leader:
             if not step.calls:
                 return Over(Ended.DONE, "", step.say)
             for call in step.calls:
-                self._record(
-                    Entry(Kind.RESULT, call=call.id, tool=call.tool, state=step.state)
-                )
+                result = Entry(Kind.RESULT, call=call.id, tool=call.tool)
+                self._record(replace(result, state=step.state, origin=step.origin))
 
     def sum_up(self, plan, _halt: Halt) -> str | NoTurn:
         self.model.asked.append([each.text for each in plan.entries])

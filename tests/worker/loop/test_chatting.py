@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from gitagent.core import chats
 from gitagent.core.chat import (
     Bye,
     Decide,
@@ -32,6 +33,8 @@ from gitagent.core.conversation import (
     Origin,
     pending,
 )
+from gitagent.core.effect import taint
+from gitagent.core.reach import Facts
 from gitagent.git.repository import discover
 from gitagent.model.provider import NoTurn, Wrong
 from gitagent.worker.loop.record import Conversation
@@ -350,6 +353,26 @@ def test_a_side_chat_leaves_its_parent_alone_and_survives_the_process(start, mod
     }
 
 
+def test_what_others_said_in_a_side_chat_counts_where_it_is_told(start, model):
+    heard = Step(calls=(Call("c1", "mcp__notes__find", "{}"),), origin=Origin.MCP)
+    model.steps = [Step("Well."), heard, Step("They say so.")]
+    model.sums = ["They spoke of b."]
+    chat = start()
+    with chat.person() as person:
+        person.say("a")
+        person.answer("a")
+        person.send(Side())
+        person.until(Greeting, lambda each: each.side == 1)
+        person.say("b")
+        person.answer("b")
+        person.send(SideEnd(inject=True))
+        person.until(Greeting, lambda each: not each.side)
+
+    entries = chat.entries()
+    assert chat.texts()[-1].endswith("They spoke of b.")
+    assert {Origin.MCP} == taint(entries, Facts())
+
+
 def test_a_side_chat_that_is_dropped_leaves_nothing(start):
     chat = start()
     with chat.person() as person:
@@ -443,14 +466,19 @@ def test_what_cannot_be_done_is_said(start, request_, words):
 
 
 @pytest.mark.parametrize(
-    ("call", "state", "intents"),
+    ("call", "state", "intents", "carried"),
     [
-        (Call("c1", "propose", '{"task": "fix", "answers": ["1=b"]}'), "done", 0),
-        (Call("c1", "start_task", '{"id": "fix"}'), "needs_decision", 1),
+        (
+            Call("c1", "propose", '{"task": "fix", "answers": ["1=b"]}'),
+            "done",
+            0,
+            "answer",
+        ),
+        (Call("c1", "start_task", '{"id": "fix"}'), "needs_decision", 1, "start_task"),
     ],
 )
 def test_a_proposal_is_carried_out_once_and_only_after_a_yes(
-    start, model, call, state, intents
+    start, model, call, state, intents, carried
 ):
     model.steps = [Step("I propose.", (call,), state=CallState(state))]
     chat = start()
@@ -461,7 +489,7 @@ def test_a_proposal_is_carried_out_once_and_only_after_a_yes(
         nothing = list(chat.carried)
         person.send(Decide(number, yes=True))
         person.until(
-            Told, lambda told: told.entry.text.startswith("[gitagent] " + call.tool)
+            Told, lambda told: told.entry.text.startswith("[gitagent] " + carried)
         )
         person.send(Decide(number, yes=True))
         trouble = person.until(Trouble)
@@ -470,6 +498,7 @@ def test_a_proposal_is_carried_out_once_and_only_after_a_yes(
     assert [] == nothing
     assert [(call, f"_talk.{number}")] == [(p.call, key) for p, key in chat.carried]
     assert intents == len(intended)
+    assert [] == chats.proposals(chat.entries())
     assert [] == pending(chat.entries())
     assert "decided already" in trouble.sentence
 
