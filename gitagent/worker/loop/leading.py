@@ -12,6 +12,7 @@ from typing import Any
 from gitagent import __version__
 from gitagent.core.conversation import CallState, Ended, Entry, Kind, Origin
 from gitagent.errors import GitagentError
+from gitagent.git.refs import swift
 from gitagent.git.repository import discover
 from gitagent.host import clock
 from gitagent.model import making
@@ -59,7 +60,10 @@ def _attempt(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> Over:
     clock_.daemon = True
     clock_.start()
     repo = discover(Path(spec.repository))
-    with wired(repo, spec, _tell, said=_say, loaded=loaded, halt=halt) as leader:
+    with (
+        swift(repo.git),
+        wired(repo, spec, _tell, said=_say, loaded=loaded, halt=halt) as leader,
+    ):
         leader.begin()
         text = "\n\n".join(each.text for each in spec.prompt)
         leader.say(text, Origin.TASK, binding=True)
