@@ -75,6 +75,7 @@ class Started:
     path: str
     agent: str | None  # that it names; None: the default
     budget: tuple[tuple[str, float], ...] = ()  # that it names; (): the default
+    content: str = ""  # all of it
 
 
 def carried(

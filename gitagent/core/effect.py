@@ -62,7 +62,8 @@ class Context:
 
 _ALL = Context()
 OUTLIVES = frozenset({Effects.START_TASK, Effects.REMEMBER})
-_OTHERS = frozenset({Origin.WEB, Origin.MCP})
+OTHERS = frozenset({Origin.WEB, Origin.MCP})  # who may not ask for effects
+_TAINTED = "words from the web or an MCP server are in its conversation"
 
 _ASKED = {
     Effects.READ: "read",
@@ -82,7 +83,7 @@ def judge(effect: Effect, facts: Facts, context: Context = _ALL) -> Verdict:
     if verdict.kind is Kind.DENY:
         return verdict
     why = _why(effect, held, context)
-    return _decision(effect, verdict, why, context) if why else verdict
+    return _decision(effect, verdict, why, facts, context) if why else verdict
 
 
 def runs(effect: Effect, verdict: Verdict) -> bool:
@@ -109,13 +110,30 @@ def taint(entries: Iterable[Entry], facts: Facts) -> frozenset[Origin]:
     what fetching a page does, and count for nothing. A summary hands on what it covers.
     """
     reached = bool(facts.network) or not facts.confined
-    found = set()
+    found: set[Origin] = set()
     for each in in_force(entries):
-        if each.origin in _OTHERS:
-            found.add(each.origin)
-        elif reached and each.kind is Entries.RESULT and each.effect == Effects.SHELL:
+        found |= OTHERS & {each.origin, *map(Origin, each.untrusted)}
+        if reached and each.kind is Entries.RESULT and each.effect == Effects.SHELL:
             found.add(Origin.WEB)
     return frozenset(found)
+
+
+def agreed(
+    path: str, content: str, decide: tuple[str, ...], answers: Iterable[Answer]
+) -> bool:
+    """Whether a person has said yes to what a task file of the worktree holds.
+
+    Whenever and for whatever reason they were asked for it; ``decide`` is that of the
+    agent that wrote it.
+    """
+    said = decided(answers)
+    effect = Effect(Effects.WRITE, path, content=content)
+    whys = (_TAINTED, _wanted({Effects.WRITE, Effects.START_TASK}, decide))
+    return any(
+        said.get(question(effect, why, before).text) == YES
+        for why in filter(None, whys)
+        for before in range(len(said))
+    )
 
 
 def question(effect: Effect, why: str, before: int = 0) -> Question:
@@ -191,9 +209,13 @@ def _network(what: str, facts: Facts, profile: str) -> Verdict:
 def _why(effect: Effect, facts: Facts, context: Context) -> str:
     """Return why a person has to decide, as a clause; "": nobody has to."""
     brought = _brought(effect, facts)
-    if brought & OUTLIVES and context.origins & _OTHERS:
-        return "words from the web or an MCP server are in its conversation"
-    asked = [each for each in Effects if each in brought and each in context.decide]
+    if brought & OUTLIVES and context.origins & OTHERS:
+        return _TAINTED
+    return _wanted(brought, context.decide)
+
+
+def _wanted(brought: Iterable[Effects], decide: tuple[str, ...]) -> str:
+    asked = [each for each in Effects if each in brought and each in decide]
     return f"its definition wants a decision on {' and '.join(asked)}" if asked else ""
 
 
@@ -218,8 +240,12 @@ def _brought(effect: Effect, facts: Facts) -> set[Effects]:
     return brought
 
 
-def _decision(effect: Effect, verdict: Verdict, why: str, context: Context) -> Verdict:
-    asked = question(effect, why, context.made.count(effect))
+def _decision(
+    effect: Effect, verdict: Verdict, why: str, facts: Facts, context: Context
+) -> Verdict:
+    effect = _told(effect, facts)
+    made = sum(_told(each, facts) == effect for each in context.made)
+    asked = question(effect, why, made)
     answer = context.decisions.get(asked.text)
     if answer is None:
         said = f"Nothing was done: a person has to decide this first, since {why}."
@@ -229,6 +255,14 @@ def _decision(effect: Effect, verdict: Verdict, why: str, context: Context) -> V
     if answer == NO:
         return Verdict(Kind.DENY, "A person has decided against it.")
     return Verdict(Kind.DENY, f"A person has not said yes to it, but: {answer}")
+
+
+def _told(effect: Effect, facts: Facts) -> Effect:
+    """Return an effect as it is asked about: a path once, however it is spelled."""
+    if effect.kind is not Effects.WRITE:
+        return effect
+    path = reach.absolute(replace(facts, cwd=effect.cwd or facts.cwd), effect.what)
+    return replace(effect, what=reach.inner(facts, path) or path, cwd="")
 
 
 def _shown(text: str) -> str:

@@ -158,9 +158,17 @@ def later(entries: Sequence[Entry], since: int) -> Plan | None:
     return Plan(said[0].number, said[-1].number, tuple(said))
 
 
-def injection(summary: str) -> Entry:
-    """Return what a conversation is told of a side chat that has ended."""
-    return Entry(Kind.INPUT, origin=Origin.GITAGENT, text=_INJECTED.format(summary))
+def injection(summary: str, untrusted: Iterable[Origin] = ()) -> Entry:
+    """Return what a conversation is told of a side chat that has ended.
+
+    ``untrusted`` are those of others' words that were in it; see `effect.taint`.
+    """
+    return Entry(
+        Kind.INPUT,
+        origin=Origin.GITAGENT,
+        text=_INJECTED.format(summary),
+        untrusted=tuple(sorted(untrusted)),
+    )
 
 
 def _nowhere(entries: Iterable[Entry], to: int) -> str:

@@ -140,6 +140,7 @@ def _rule(each: Submission, step: Candidate, snapshot: Snapshot) -> Ruling:
         snapshot.approvals.get(each.id),
         weakened=step.weakened,
         agents=snapshot.agents,
+        record=snapshot.records.get(each.task or ""),
     )
 
 

@@ -26,13 +26,16 @@ from gitagent.core.layout import (
     TASKS,
 )
 from gitagent.core.settings import Settings
+from gitagent.core.starting import undecided
 from gitagent.core.submission import Submission
-from gitagent.core.task import TaskFile
+from gitagent.core.task import TaskFile, TaskRecord
 
 _SPECIAL = re.compile(r"[\\*?\[\]! #]")  # what gitignore(5) gives a meaning
 
 _REGULAR = 0o100644
 _GITLINK = 0o160000
+
+_STARTS = "a task of an agent, on which no person has decided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ def rule(
     *,
     weakened: Iterable[tuple[str, str]] = (),
     agents: Mapping[str, Agent] | None = None,
+    record: TaskRecord | None = None,
 ) -> Ruling:
     """Judge a candidate.
 
@@ -61,6 +65,8 @@ def rule(
     ``weakening.weakened`` says of the candidate; a worker needs an approval for it,
     in a person's submission it only stands in the note. ``agents`` are those of the
     target by name: what a worker's tasks are done by has to be within its own agent.
+    ``record`` is that of the worker's task: what its attempts had heard, and what
+    people said to the questions of the gate.
     """
     changes = candidate.changes
     records = tuple(c for c in changes if c.path.startswith(RECORD_FOLDERS))
@@ -72,7 +78,9 @@ def rule(
         _say("This is a Git repository inside the tree", _embedded(product)),
     ]
     signs: list[tuple[str, str]] = []
+    started: tuple[PathChange, ...] = ()
     if submission.task is not None:
+        started = undecided(records, candidate.starts, agent, record)
         signs = [*gates(settings.check, product), *weakened]
         found += _worker_offences(records, product, submission.task, task, agent)
         if agent is not None and "start_task" in agent.may:
@@ -80,7 +88,10 @@ def rule(
             found += _dearer(candidate, settings, task)
         if task is not None:
             found += mismatches(task, product, submission.divergence or "")
-    needed = _needed(product, settings, signs)
+    needed = (
+        *_needed(product, settings, signs),
+        *(Needed(c.path, c.new_mode, c.new_blob, _STARTS) for c in started),
+    )
     return Ruling(
         tuple(sentence for sentence in found if sentence),
         missing(approval, submission.id, candidate.tip, needed),

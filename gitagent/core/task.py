@@ -144,6 +144,7 @@ class Attempt:
     transcript: str = ""  # blob of what it did, a JSON object a line; "": none
     instructions: tuple[Instruction, ...] = ()  # in the order that it was given them
     questions: tuple[Question, ...] = ()  # that it ended with
+    untrusted: tuple[str, ...] = ()  # origins of others' words that it went on from
 
 
 @dataclass(frozen=True, slots=True)

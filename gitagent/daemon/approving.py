@@ -4,14 +4,18 @@ What has to be approved is found anew, on the target as it is, and shown before 
 written: it names what was shown and nothing else.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitagent.core.agent import Agent
 from gitagent.core.approval import Approval, Needed, missing
 from gitagent.core.candidate import PathChange
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
+from gitagent.core.task import TaskRecord
 from gitagent.daemon import tasks
+from gitagent.daemon.asking import require_agent
 from gitagent.daemon.entry import SUBMISSION, find_target
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import UserError
@@ -97,7 +101,9 @@ def plan(repo: Repository, objects: Objects, name: str) -> Plan:
         raise UserError(problem or "the target has no settings")
     if objects.ancestor(submission.tip, target):
         raise UserError(f"the target has what {submission.id} brings already")
-    found = needs(repo, objects, submission, target, settings)
+    record = tasks.read(objects, submission.task) if submission.task else None
+    agent = _agent(repo, objects, target, record)
+    found = needs(repo, objects, submission, target, settings, agent, record)
     if not found.needed:
         raise UserError(f"nothing in {submission.id} needs an approval")
     ref = approval.ref_of(submission.id)
@@ -162,6 +168,16 @@ def _find(objects: Objects, name: str) -> Submission:
     if found is None:
         raise UserError(f'there is no submission "{name}" here', "see: gitagent status")
     return found
+
+
+def _agent(
+    repo: Repository, objects: Objects, target: str, record: TaskRecord | None
+) -> Agent | None:
+    if record is None:
+        return None
+    with suppress(UserError):
+        return require_agent(repo, objects, target, record.agent)
+    return None
 
 
 def _signer(repo: Repository, settings: Settings, key: Path | None) -> Sign | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gitagent.core.agent import Agent
 from gitagent.core.conversation import Origin
 from gitagent.core.effect import Context, Effect, Effects, decided, judge, runs
-from gitagent.core.grants import may_of
+from gitagent.core.grants import GATED, may_of
 from gitagent.core.profile import shrink
 from gitagent.core.reach import Facts, Verdict
 from gitagent.core.settings import SandboxMode, Settings
@@ -59,7 +59,9 @@ def answer(repo: Repository, asked: Asked) -> Said:
     context = Context(
         profile=asked.profile,
         decide=agent.decide,
-        origins=frozenset({Origin.WEB}) if asked.untrusted else frozenset(),
+        origins=frozenset({Origin.WEB})
+        if asked.untrusted or (agent.backend == GATED and agent.mcp)
+        else frozenset(),
         decisions=decided(record.answers) if record else {},
     )
     verdict = judge(effect, known, context)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from gitagent.core.agent import Agent
 from gitagent.core.approval import Needed
 from gitagent.core.candidate import PathChange
 from gitagent.core.glob import named
 from gitagent.core.policy import rule
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
+from gitagent.core.task import TaskRecord
 from gitagent.errors import UserError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -28,8 +30,12 @@ def needs(
     submission: Submission,
     target: str,
     settings: Settings,
+    agent: Agent | None = None,
+    record: TaskRecord | None = None,
 ) -> Needs:
     """Return what a submission needs an approval for, on this commit of the target.
+
+    ``agent`` and ``record`` are those of the task whose result it is.
 
     Raises:
         UserError: it cannot be merged as it is.
@@ -48,7 +54,14 @@ def needs(
         )
     if candidate.fault:
         raise UserError(f"{submission.id} is no candidate: {candidate.fault}")
-    ruling = rule(candidate, submission, settings, weakened=candidate.weakened)
+    ruling = rule(
+        candidate,
+        submission,
+        settings,
+        agent=agent,
+        weakened=candidate.weakened,
+        record=record,
+    )
     changes = {change.path: change for change in candidate.changes}
     paths = tuple(changes[need.path] for need in ruling.approve)
     return Needs(ruling.approve, paths)

@@ -23,5 +23,6 @@ def started(objects: Objects, changes: Iterable[PathChange]) -> tuple[Started, .
         stem = name.removesuffix(".md")
         task = taskfile.parse(stem, change.new_blob, data, change.path)
         if not isinstance(task, Refusal):
-            found.append(Started(change.path, task.agent, task.budget))
+            text = data.decode(errors="surrogateescape")
+            found.append(Started(change.path, task.agent, task.budget, text))
     return tuple(found)

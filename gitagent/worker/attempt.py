@@ -32,6 +32,7 @@ from gitagent.worker import (
     ended,
     exchanges,
     harvest,
+    heard,
     leftovers,
     statement,
     transcript,
@@ -39,6 +40,7 @@ from gitagent.worker import (
 )
 from gitagent.worker.folder import Folder, folder_of
 from gitagent.worker.log import Log
+from gitagent.worker.loop import printed
 from gitagent.worker.order import Ending, Order, Stop
 from gitagent.worker.setup import Setup
 
@@ -114,6 +116,9 @@ def discard(
     worktree of an interrupted attempt, and a saved conversation, stay until the next
     attempt at the task ends, or the task is ``settled``.
     """
+    if settled:
+        with suppress(OSError):
+            remove_tree(printed.folder(repo.common_dir, task_id))
     folder = folder_of(repo.common_dir, task_id, number, confined=True)
     if not folder.path.is_dir():
         return
@@ -229,6 +234,7 @@ def _end(
                 kept = objects.write_blob(done) if done else ""
         with suppress(GitagentError):
             usage = exchanges.usage(objects, order.task.id, order.attempt.number)
+        untrusted = heard.untrusted(order, objects)
         target = objects.ref(order.target_ref) or order.target
         changed = bool(tip) and not objects.ancestor(tip, target)
     attempt = replace(
@@ -255,6 +261,7 @@ def _end(
             Instruction(**each) for each in process.get("instructions", ())
         ),
         questions=ending.questions,
+        untrusted=untrusted,
     )
     return AttemptEnd(
         order.task.id, attempt, order.attempt.base, changed, output, ending.asker

@@ -32,7 +32,7 @@ from gitagent.core.conversation import (
     pending,
     unanswered,
 )
-from gitagent.core.effect import Effect, Effects
+from gitagent.core.effect import OTHERS, Effect, Effects
 from gitagent.core.question import Question
 from gitagent.core.reach import Kind as Verdicts
 from gitagent.core.settings import Hook, Loop
@@ -195,16 +195,19 @@ class Executor:
         if body is None:
             return _said(f"{made.tool} cannot be used here.", CallState.FAILED)
         seconds = self._left(self.offer.seconds(made.tool, made.given))
-        nested = self._nested(made, cancel) if made.tool == "code" else None
+        heard: list[Origin] = []
+        nested = self._nested(made, cancel, heard) if made.tool == "code" else None
         try:
-            return body.execute(
+            output = body.execute(
                 made.tool, made.given, Way(seconds, cancel, key, nested)
             )
         except Exception as error:  # noqa: BLE001 - a bug of ours ends no conversation
             return _said(_bug(made.tool, error), CallState.FAILED)
+        # What code says may be what it was told.
+        return replace(output, origin=heard[0]) if heard else output
 
-    def _nested(self, outer: Made, cancel: Cancel) -> Nested:
-        """Return what makes the calls of one call of code."""
+    def _nested(self, outer: Made, cancel: Cancel, heard: list[Origin]) -> Nested:
+        """Return what makes the calls of one call of code; ``heard`` gets others."""
         numbers = itertools.count(1)
 
         def make(tool: str, given: Mapping[str, Any]) -> tuple[str, bool]:
@@ -220,6 +223,8 @@ class Executor:
             else:
                 with self._order:
                     result, output = self._one(made, cancel)
+            if result.origin in OTHERS:
+                heard.append(result.origin)
             if result.state is CallState.DONE:
                 return output.whole.decode("utf-8", "replace"), True
             return result.text, False

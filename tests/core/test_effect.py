@@ -14,6 +14,7 @@ from gitagent.core.effect import (
     Context,
     Effect,
     Effects,
+    agreed,
     decided,
     judge,
     question,
@@ -176,6 +177,54 @@ def test_a_yes_is_for_no_other_effect(changed):
     assert asked(replace(START, **changed), LEAD, context)
 
 
+def test_a_file_is_asked_about_once_however_its_path_is_spelled():
+    spelled = [
+        Effect(Effects.WRITE, path, cwd, "Go.")
+        for path, cwd in [
+            (".agent/tasks/more.md", ""),
+            ("/workspace/.agent/tasks/more.md", "/home"),
+            ("../.agent/./tasks/more.md", "/workspace/src"),
+        ]
+    ]
+    (text,) = {asked(each).text for each in spelled}
+
+    assert "write “.agent/tasks/more.md”, with" in text
+    again = asked(spelled[0], LEAD, replace(TAINTED, made=tuple(spelled)))
+    assert "once more after 3 times" in again.text
+
+
+MORE = Effect(Effects.WRITE, "/workspace/.agent/tasks/more.md", content="Go.")
+
+
+@pytest.mark.parametrize(
+    ("context", "decide"),
+    [
+        (TAINTED, ()),
+        (TAINTED, ("start_task",)),
+        (replace(TAINTED, made=(MORE, START)), ()),
+        (Context(decide=("start_task",)), ("start_task",)),
+        (Context(decide=("write", "start_task")), ("write", "start_task")),
+    ],
+)
+def test_what_landed_was_agreed_to_if_that_very_file_was(context, decide):
+    text = asked(MORE, LEAD, context).text
+    others = (Answer("Which?", YES), Answer("Why?", NO))
+    path = ".agent/tasks/more.md"
+
+    assert agreed(path, "Go.", decide, (*others, Answer(text, YES)))
+    assert not agreed(path, "Go.\n", decide, (*others, Answer(text, YES)))
+    assert not agreed(path + ".md", "Go.", decide, (*others, Answer(text, YES)))
+    assert not agreed(path, "Go.", decide, (*others, Answer(text, NO)))
+    assert not agreed(path, "Go.", decide, (Answer(text, YES), Answer(text, NO)))
+
+
+def test_only_the_gates_own_question_is_agreed_to():
+    digest = asked(MORE).text.rpartition(" Effect ")[2]
+    said = Answer(f"Is the sky blue? Effect {digest}", YES)
+
+    assert not agreed(".agent/tasks/more.md", "Go.", (), (said,))
+
+
 def test_parts_of_an_effect_cannot_be_taken_for_one_another():
     parts = [
         Effect(Effects.SHELL, "a\0b", "c"),
@@ -247,6 +296,7 @@ READ = Entry(Kind.RESULT, origin=Origin.WORKTREE, effect="read")
         ((SAID, PAGE, Entry(Kind.REWIND, last=2)), LEAD, {Origin.WEB}),
         ((SAID, PAGE, Entry(Kind.SUMMARY, first=1, last=2)), LEAD, {Origin.WEB}),
         ((Entry(Kind.INPUT, origin=Origin.MCP),), LEAD, {Origin.MCP}),
+        ((Entry(Kind.INPUT, untrusted=("mcp",)), SAID), LEAD, {Origin.MCP}),
     ],
 )
 def test_words_of_others_stay_until_they_are_rewound(said, facts, expected):

@@ -13,7 +13,9 @@ from gitagent.core.conversation import (
     Origin,
     in_force,
 )
+from gitagent.core.effect import taint
 from gitagent.core.forking import NoRewind, Rewound, lasting, rewind, side
+from gitagent.core.reach import Facts
 from tests.core.talk import conversations, done, numbered, said, told, turn
 
 ONE, OTHER = Call("a", "read", "{}"), Call("b", "read", "{}")
@@ -212,6 +214,13 @@ def test_what_is_injected_is_said_to_be_of_a_side_chat_and_does_not_bind():
         entry.binding,
     )
     assert entry.text.endswith("\n\nX is Y.")
+    assert frozenset() == taint([entry], Facts())
+
+
+def test_what_is_injected_keeps_whose_words_are_in_it():
+    entry = forking.injection("X is Y.", {Origin.WEB, Origin.MCP})
+
+    assert {Origin.WEB, Origin.MCP} == taint([entry], Facts())
 
 
 def test_a_side_that_only_reads_has_no_effect_that_would_last():

@@ -27,6 +27,7 @@ def test_an_order_comes_back_as_it_was() -> None:
         hooks=(Hook("h", "true"),),
         system=(spec.Words("gitagent", "line\nline"),),
         answers=(Answer("Q?", "yes", number=1),),
+        untrusted=("web",),
     )
 
     line = spec.dump(told)

@@ -15,7 +15,7 @@ from gitagent.core.task import Outcome
 from gitagent.errors import GitagentError
 from gitagent.host import clock
 from gitagent.host.confinement import Confinement
-from gitagent.worker import taskinfo
+from gitagent.worker import heard, taskinfo
 from gitagent.worker.backends.launch import Launch, Means, Refused
 from gitagent.worker.backends.model_stream import ModelStream
 from gitagent.worker.folder import Folder
@@ -74,6 +74,7 @@ def prepare(
             prompt=(spec.Words("gitagent", prompt),),
             goes_on=bool(means.session),
             answers=order.answers,
+            untrusted=tuple(sorted(heard.before(order))),
             seconds=order.timeout_s,
             given=str(folder.given),
             out=str(folder.out),

@@ -104,6 +104,6 @@ def _fenced(text: str, origin: Origin) -> str:
     whose = _WHOSE.get(origin)
     if whose is None:
         return text
-    # No text holds its own digest.
-    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    # No text holds its own digest; 128 bits, since its author may try many.
+    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
     return _FENCE.format(mark=mark, whose=whose, text=text)

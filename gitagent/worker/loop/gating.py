@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitagent.core import effect as effects
-from gitagent.core.conversation import Call, CallState, Entry
+from gitagent.core.conversation import Call, CallState, Entry, Origin
 from gitagent.core.effect import Context, Effect, Effects
 from gitagent.core.question import Answer
 from gitagent.core.reach import Facts, Kind, Verdict
@@ -47,6 +47,7 @@ class Gate:
     profile: str = ""
     decide: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ()
+    origins: frozenset[Origin] = frozenset()  # of words that are not in its record
 
     def judge(
         self,
@@ -61,7 +62,7 @@ class Gate:
         context = Context(
             self.profile,
             self.decide,
-            effects.taint(entries, self.facts),
+            self.origins | effects.taint(entries, self.facts),
             effects.decided(self.answers),
             made,
         )

@@ -51,6 +51,7 @@ class Spec:
     prompt: tuple[Words, ...] = ()  # what this stretch begins with; binding
     goes_on: bool = False  # whether what was said before stays in the context
     answers: tuple[Answer, ...] = ()  # of people, that decide what the gate asks
+    untrusted: tuple[str, ...] = ()  # origins of others' words that it goes on from
     seconds: int = 1800  # that it may take
     given: str = ""  # host folder of what the daemon hands over
     out: str = ""  # host folder for return.json and question.json

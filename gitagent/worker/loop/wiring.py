@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 
-from gitagent.core.conversation import Entry
+from gitagent.core.conversation import Entry, Origin
 from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.host.cancel import Cancel
@@ -65,7 +65,7 @@ def wired(
             bodies[Who.STANDING] = standing
         executor = Executor(
             conversation,
-            Gate(spec.facts, spec.profile, spec.decide, spec.answers),
+            Gate(spec.facts, spec.profile, spec.decide, spec.answers, _heard(spec)),
             {
                 "hook": hands,
                 **_by_tool(offer, bodies),
@@ -96,6 +96,13 @@ def wired(
             told=told,
             between=between,
         )
+
+
+def _heard(spec: Spec) -> frozenset[Origin]:
+    """Return whose words are in the context whatever is said in it."""
+    # What a server says of its tools stands in every request.
+    servers = {Origin.MCP} if spec.mcp else set()
+    return frozenset({*map(Origin, spec.untrusted), *servers})
 
 
 def _by_tool(offer: Offer, bodies: dict[Who, Bodies]) -> dict[str, Bodies]:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitagent.core.conversation import Call, CallState, Entry, Kind, Origin, pending
+from gitagent.core.effect import Effect, Effects
 from gitagent.core.question import Answer
 from gitagent.core.reach import Facts
 from gitagent.core.settings import Hook, Loop
@@ -22,7 +23,7 @@ from gitagent.host.cancel import Cancel
 from gitagent.worker import executor as executor_module
 from gitagent.worker.executor import Executor, Gate
 from gitagent.worker.loop.bodies import Output, Way
-from gitagent.worker.loop.offer import TABLE, Offer
+from gitagent.worker.loop.offer import TABLE, Form, Offer, Who
 from gitagent.worker.loop.record import Conversation
 
 FACTS = Facts(task="fix", tree="/workspace")
@@ -261,6 +262,80 @@ def test_what_the_gate_denies_is_told_and_not_made(make, tool, given, said):
     assert said in answered.text
     assert answered.failed
     assert Origin.GITAGENT is last(executor).origin
+
+
+@pytest.mark.parametrize("given", ['{"path":"a","content":""}', '{"path":', "{}"])
+@pytest.mark.parametrize(
+    ("may", "profile", "said"),
+    [
+        (("write", "shell"), "plan", "can only read (plan): no write in it"),
+        (("write", "shell"), "side", "can only read (side): no write in it"),
+        (("shell",), "", "lacks the grant write"),
+    ],
+)
+def test_a_tool_that_is_withheld_is_denied_and_not_made(
+    make, may, profile, said, given
+):
+    body, facts = Body(), replace(FACTS, may=may)
+    offer = Offer(facts, profile)
+    executor = make(body, gate=Gate(facts, profile), offer=offer)
+    (answered,) = executor.run([Call("c1", "Write", given)], Cancel())
+
+    assert "write" not in offer.names
+    assert [] == body.calls
+    assert said in answered.text
+    assert ("write", "write", CallState.DENIED) == (
+        last(executor).tool,
+        last(executor).effect,
+        last(executor).state,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("shell", {"command": "true"}),
+        ("code", {"source": "1"}),
+        ("web_fetch", {"url": "http://127.0.0.1:9/"}),
+        ("web_fetch", {}),
+        ("mcp__s__t", {"any": 1}),
+    ],
+)
+def test_whatever_a_plan_withholds_is_denied(make, tool, given):
+    foreign = Form(
+        "mcp__s__t",
+        "",
+        {"type": "object"},
+        Who.MCP,
+        lambda *_: Effect(Effects.SHELL, "server"),
+        Effects.SHELL,
+    )
+    body = Body()
+    for confined in (True, False):
+        facts = replace(FACTS, confined=confined)
+        offer = Offer(facts, "plan", more=(foreign,))
+        executor = make(body, gate=Gate(facts, "plan"), offer=offer)
+        executor.bodies[tool] = body
+        executor.run([call(tool, **given)], Cancel())
+
+        assert CallState.DENIED is last(executor).state
+    assert [] == body.calls
+
+
+def test_a_tool_that_the_definition_does_not_name_is_none(make):
+    executor = make(Body(), offer=Offer(FACTS, tools=("read",)))
+    (answered,) = executor.run([call("write", path="a", content="")], Cancel())
+
+    assert "There is no tool 'write'; there are read" in answered.text
+
+
+def test_what_stands_in_every_request_counts_without_an_entry(make):
+    facts = replace(FACTS, may=("write", "start_task"))
+    gate = Gate(facts, origins=frozenset({Origin.MCP}))
+    executor = make(Body(), facts, gate=gate)
+    executor.run([call("write", path=".agent/tasks/more.md", content="Go.")], Cancel())
+
+    assert CallState.NEEDS_DECISION is last(executor).state
 
 
 def test_the_gate_is_asked_anew_for_each_call(make):
@@ -528,6 +603,21 @@ def test_what_code_calls_comes_the_same_way(make):
     assert ["", *["c1"] * 6, ""] == vias
 
 
+@pytest.mark.parametrize("origin", Origin)
+def test_what_code_says_has_the_origin_of_what_it_was_told(make, origin):
+    def does(at):
+        if at.tool != "code":
+            return Output(b"told", origin=origin)
+        at.way.nested("read", {"path": "a"})
+        return Output(at.way.nested("read", {"path": "b"})[0].encode())
+
+    executor = make(Body(does))
+    executor.run([call("code", source="...")], Cancel())
+
+    others = {Origin.WEB, Origin.MCP}
+    assert (origin if origin in others else Origin.WORKTREE) is last(executor).origin
+
+
 def test_calls_of_code_have_an_end(monkeypatch):
     monkeypatch.setattr(executor_module, "_NESTED", 20)
     said = []
@@ -713,6 +803,21 @@ def test_the_policy_of_now_counts_after_a_crash(make):
     assert [] == body.calls
     assert [CallState.UNCERTAIN, CallState.DENIED] == [each.state for each in found]
     assert "It may not be made now: This agent lacks the grant" in found[0].text
+
+
+def test_what_was_cut_off_is_denied_when_it_is_made_again_by_a_tighter_policy(make):
+    given = {"path": "a", "content": "x"}
+    cut_off(make, call("write", **given), intents=[intent("write", "write", **given)])
+    body = Body()
+    executor = make(body, replace(FACTS, forbidden=("a",)))
+    (found,) = executor.recover()
+    (answered,) = executor.run([call("write", 2, **given)], Cancel())
+
+    assert [] == body.calls
+    assert CallState.INTERRUPTED is found.state
+    assert "It may not be made now: a is in the task's `forbidden`" in found.text
+    assert CallState.DENIED is last(executor).state
+    assert "`forbidden`" in answered.text
 
 
 def test_calls_of_code_that_were_cut_off_have_a_result_too(make):
