@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitagent.core.layout import EXCHANGES
+from gitagent.core.agent import SHELL
+from gitagent.core.layout import CONVERSATIONS, EXCHANGES
 from gitagent.core.settings import Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile, TaskRecord, TaskState
 from gitagent.daemon import replaying, tasks
@@ -302,6 +303,17 @@ def test_what_cannot_be_made_once_more_is_said(made, changes, why):
         replaying.steps(repository, objects, task, 1)
 
     assert why == error.value.line()
+
+
+def test_the_built_in_agent_makes_nothing_once_more(made):
+    made.task(SCRIPT.format("true"))
+    made.attempt(agent=replace(SHELL, name="model"))
+    repository = discover(made.repo.path)
+    with repository.objects() as objects, pytest.raises(UserError) as error:
+        replaying.steps(repository, objects, made.record, 1)
+
+    assert "attempt 1 at fix was made by the built-in agent" in error.value.message
+    assert f"{CONVERSATIONS}fix" in error.value.hint
 
 
 def test_an_attempt_that_there_is_not_is_said_in_one_line(made):
