@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gitagent.host.place import cache_root
@@ -45,6 +46,11 @@ class World:
     provider: Provider
     host: str = ""  # "host:port" of a page
     daemons: list[Daemon] = field(default_factory=list)
+
+    @property
+    def cache(self) -> Path:
+        """Where its attempts are."""
+        return cache_root(self.repo.common_dir)
 
     @property
     def daemon(self) -> Daemon:
@@ -101,9 +107,9 @@ class World:
         """Return a file of the target."""
         return self.repo.raw("show", f"main:{path}").decode()
 
-    def tree(self, name: str, path: str) -> str:
-        """Return a file of the worktree of a task's first attempt, "" for none."""
-        top = cache_root(self.repo.common_dir) / "attempts" / f"{name}-1" / "tree"
+    def tree(self, name: str, path: str, attempt: int = 1) -> str:
+        """Return a file of the worktree of an attempt at a task, "" for none."""
+        top = self.cache / "attempts" / f"{name}-{attempt}" / "tree"
         try:
             return (top / path).read_text()
         except OSError:

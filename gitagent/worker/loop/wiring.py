@@ -12,6 +12,7 @@ from gitagent.host.cancel import Cancel
 from gitagent.model import making
 from gitagent.model.provider import Provider
 from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.loop import printed
 from gitagent.worker.loop.bodies import Bodies
 from gitagent.worker.loop.fetching import Fetching
 from gitagent.worker.loop.hands import Hands
@@ -63,6 +64,8 @@ def wired(
         }
         if standing is not None:
             bodies[Who.STANDING] = standing
+        where = printed.folder(repo.common_dir, spec.conversation)
+        commands = printed.Printed(hands, where)
         executor = Executor(
             conversation,
             Gate(spec.facts, spec.profile, spec.decide, spec.answers, _heard(spec)),
@@ -70,6 +73,7 @@ def wired(
                 "hook": hands,
                 **_by_tool(offer, bodies),
                 "web_fetch": Fetching(hands),
+                **dict.fromkeys(printed.TOOLS, commands),
             },
             offer,
             spec.loop,
@@ -96,6 +100,7 @@ def wired(
             told=told,
             between=between,
         )
+        commands.clear()  # unless it failed: then no result may be there
 
 
 def _heard(spec: Spec) -> frozenset[Origin]:
