@@ -158,15 +158,6 @@ def proposal(entries: Sequence[Entry], number: int) -> Proposal | str:
     return made
 
 
-def proposals(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that propose something nobody has decided."""
-    return [
-        each
-        for each in in_force(entries)
-        if _proposes(each) and isinstance(proposal(entries, each.number), Proposal)
-    ]
-
-
 def _proposes(entry: Entry) -> bool:
     if entry.kind is not Kind.RESULT or entry.via:
         return False

@@ -101,20 +101,14 @@ class Chats:
             return {"error": line}
         return {"ok": True, "socket": one.socket, "id": one.name.chat}
 
-    def listing(self) -> list[str]:
-        """Return the ids of those that are open."""
-        with self._lock:
-            return sorted(each.name.chat for each in self._open.values())
-
-    def stop(self) -> None:
-        """End all of them, and open no more."""
+    def stop(self, wait_s: float = 0.0) -> None:
+        """End all of them and open no more; return when they have ended, or before."""
         with self._lock:
             self._stopping = True
             everyone = list(self._open.values())
-        ending = [threading.Thread(target=each.close, daemon=True) for each in everyone]
-        for thread in ending:
-            thread.start()
-        deadline = clock.monotonic() + 15.0
+        for one in everyone:
+            threading.Thread(target=one.close, daemon=True).start()
+        deadline = clock.monotonic() + wait_s
         for one in everyone:
             one.thread.join(max(0.0, deadline - clock.monotonic()))
 

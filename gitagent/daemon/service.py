@@ -29,6 +29,7 @@ from gitagent.host.watch import Watch
 READY_FD = "GITAGENT_READY_FD"  # descriptor that `up --detach` waits on
 START_S = 60.0  # for the first read of a daemon started with --detach
 STOP_S = 20.0  # for workers to end before the daemon leaves them to the kernel
+CHATS_S = 8.0  # for chats beyond that, which end beside the workers
 ASK_S = 5.0
 
 
@@ -137,7 +138,7 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> b
         _wind_down(loop, stop)
         loop.teller.close()
     finally:
-        talks.stop()
+        talks.stop(CHATS_S)
         listener.stop()
         watch.stop()
     log(

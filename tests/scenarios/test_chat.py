@@ -110,7 +110,7 @@ def test_a_chat_looks_starts_a_task_and_outlives_both_its_processes(world):
     assert world.provider.key not in json.dumps(entries)
 
 
-def test_a_stop_and_a_proposal_and_a_killed_daemon(world):
+def test_a_stop_ends_a_turn_and_a_chat_goes_on_after_its_daemon_was_killed(world):
     gate = Gate()
     world.provider.script("talk", [gate, Say("Never."), Say("After all.")])
     with person(world) as first:
