@@ -94,6 +94,20 @@ def test_files_and_commands_share_the_worktree(both, tree):
     assert ("There is no tool fly.\n", FAILED) == call(both, "fly")
 
 
+def test_what_no_file_can_hold_is_one_failed_call(confined):
+    for tool, given in (
+        ("read", {"path": "\ud800"}),
+        ("write", {"path": "\ud800/x", "content": ""}),
+        ("shell", {"command": "echo \ud800"}),
+        ("git", {"view": "log \ud800"}),
+        ("\ud800", {}),
+    ):
+        assert FAILED == call(confined, tool, seconds=5, **given)[1]
+    text = call(confined, "read", path="\ud800")[0]
+
+    assert "\\ud800 does not exist.\n" == text
+
+
 def test_nothing_is_written_outside_of_the_worktree(confined):
     assert FAILED == call(confined, "write", path="../x", content="")[1]
     text, state = call(confined, "shell", command="echo x > /usr/x")
@@ -273,6 +287,14 @@ def test_code_that_fails_says_where(confined, source, said, state):
     assert state == how
     assert said in text
     assert "coded.py" not in text
+
+
+def test_code_gets_all_that_a_call_printed_whatever_it_is(confined):
+    source = "text = tools.shell(); emit(len(text), text.strip(chr(0)))"
+
+    assert (f"{MOST}\n", DONE) == call(
+        confined, "code", source=source, nested=lambda *_: ("\0" * MOST, True)
+    )
 
 
 def test_code_ends_at_its_limit_in_the_middle_of_a_call(confined):

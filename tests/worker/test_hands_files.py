@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -287,6 +288,8 @@ def test_edit_that_does_not_fit_says_why_and_changes_nothing(tree, do, old, said
         ("./[ab].py", ["a.py", "src/b.py"]),
         ("/src/?.py", ["src/b.py"]),
         ("**/[!a].py", ["src/b.py", "src/deep/c.py"]),
+        ("*r*/*e*/**/*", ["src/deep/c.py"]),
+        ("src[!x]b.py", ["[no file matches]"]),
         ("*.log", ["[no file matches]"]),
     ],
 )
@@ -294,6 +297,17 @@ def test_glob_gives_paths_in_order_without_what_is_ignored(do, pattern, found):
     text, how = do(finding.glob, pattern=pattern)
 
     assert (found, DONE) == (text.splitlines(), how)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*" + "a*" * 30 + "b", "**/" * 30 + "*a*a*ab", "**a" * 30 + "b"]
+)
+def test_a_glob_of_many_stars_takes_no_longer_for_them(pattern):
+    matches = re.compile(globs.translate(pattern)).fullmatch
+    begun = time.process_time()
+
+    assert not any(map(matches, ("a" * 250, "aa/" * 1000 + "a", "/".join("a" * 900))))
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.usefixtures("repo")
@@ -373,6 +387,8 @@ def test_braces_are_spelt_out_within_a_bound():
     assert ["a.py", "a.c"] == globs.braces("a.{py,c}")
     with pytest.raises(Slip):
         globs.braces("{a,b}" * 10)
+    with pytest.raises(Slip, match="4096"):
+        globs.translate("a" * 5000)
 
 
 # git
@@ -388,6 +404,7 @@ def test_braces_are_spelt_out_within_a_bound():
         *("branch --edit-description", "push", "-c a=b log", "--exec-path=x log"),
         *("stash drop", "stash pop", "config a b", "log --remerge-diff", "commit"),
         *("log --diff-merges=remerge", "log --diff-merges=r", "", "git", 'log "'),
+        *("log --diff-merges remerge", "branch --no-list new", "branch -D x --no-li"),
     ],
 )
 def test_git_refuses_what_may_do_more_than_show(do, view):
@@ -437,6 +454,16 @@ def test_git_starts_no_program_that_a_configuration_names(repo, do, tmp_path):
         do(views.git, view=view)
 
     assert not (tmp_path / "trapped").exists()
+
+
+def test_what_looks_like_a_repository_in_the_worktree_is_none(repo, do, tmp_path):
+    subprocess.run(["git", "init", "-q", "--bare", repo / "x"], check=True)
+    config = f'[core]\nbare = false\nworktree = "{tmp_path}"\n'
+    (repo / "x/config").write_text(config)
+    (tmp_path / "secret.txt").write_text("this\n")
+
+    assert "secret" not in do(finding.glob, path="x", pattern="*")[0]
+    assert "secret" not in do(finding.grep, path="x", pattern="this")[0]
 
 
 def test_git_shows_views_of_words_and_of_a_list(repo, do):

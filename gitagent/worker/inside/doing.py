@@ -129,6 +129,7 @@ class Doing:
         if words:
             self._mouth.say(self.number, words)
         self._mouth.say(self.number, {"end": how, "dropped": self._dropped})
+        self.answer("The call is over.", ok=False)
 
     def ask(self, number: int, token: str, tool: str, given: Given) -> tuple[str, bool]:
         """Have another call made by the executor; return what comes of it.
@@ -167,8 +168,14 @@ def number(given: Given, key: str, default: int, most: int) -> int:
 
 
 def utf8(words: str) -> bytes:
-    """Return UTF-8; names that are none are the bytes that they were."""
-    return words.encode("utf-8", "surrogateescape")
+    """Return UTF-8; names that are none are the bytes that they were.
+
+    Half a character, which a model can write and no file can hold, becomes its escape.
+    """
+    try:
+        return words.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return words.encode("utf-8", "backslashreplace")
 
 
 def count(how_many: int, what: str) -> str:

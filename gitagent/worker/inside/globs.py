@@ -4,7 +4,10 @@ import re
 
 from gitagent.worker.inside.doing import Slip
 
-_ONE = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")"}
+_LONG = 4096  # characters of a pattern, as many as a path has
+_TOKEN = re.compile(r"(?<![^/])\*\*/|\*\*|\*|\[.[^]]*\]|.", re.DOTALL)
+_FIRST = {"**/": "(?:.*?/)??", "**": ".*?", "": ""}  # as little as can be
+_LAST = {"**/": "(?:.*/)?", "**": ".*", "": ""}
 
 
 def anywhere(pattern: str) -> str:
@@ -15,36 +18,18 @@ def anywhere(pattern: str) -> str:
     pattern = pattern.removeprefix("./").removeprefix("/")
     if not pattern:
         raise Slip("the pattern is empty.")
+    if len(pattern) > _LONG:
+        raise Slip(f"the pattern has more than {_LONG} characters.")
     return pattern if "/" in pattern else f"**/{pattern}"
 
 
 def translate(pattern: str) -> str:
-    """Return the regular expression of a glob. Raises Slip."""
-    pattern = anywhere(pattern)
-    out, depth, at = "", 0, 0
-    while at < len(pattern):
-        char = pattern[at]
-        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            out, at = out + "(?:.*/)?", at + 3
-            continue
-        if pattern.startswith("**", at):
-            out, at = out + ".*", at + 2
-            continue
-        end = pattern.find("]", at + 2) if char == "[" else -1
-        if end > 0:
-            inner = pattern[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            out += f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
-            at = end + 1
-            continue
-        if char == "}" and not depth:
-            out += "\\}"
-        elif char == "," and depth:
-            out += "|"
-        else:
-            out += _ONE.get(char) or re.escape(char)
-        depth += (char == "{") - (char == "}" and depth > 0)
-        at += 1
-    return f"(?s:{out}{')' * depth})"
+    """Return the regular expression of a glob. Raises Slip.
+
+    No star but the last takes more once what follows it is found: to match takes a
+    time that the stars do not multiply, and nothing can end it.
+    """
+    return f"(?s:{'|'.join(map(_translated, braces(anywhere(pattern))))})"
 
 
 def braces(pattern: str, most: int = 50) -> list[str]:
@@ -61,3 +46,38 @@ def braces(pattern: str, most: int = 50) -> list[str]:
         if len(done) + len(left) > most:
             raise Slip("the pattern has too many braces.")
     return done
+
+
+def _translated(pattern: str) -> str:
+    parts: list[tuple[str, list[str]]] = [("", [])]
+    for token in _TOKEN.findall(pattern):
+        if token.startswith("**"):
+            parts.append((token, []))
+        else:
+            parts[-1][1].append(token)
+    gap, tokens = parts.pop()
+    firsts = (f"(?>{_FIRST[gap]}{_part(each)})" for gap, each in parts)
+    return "".join(firsts) + _LAST[gap] + _part(tokens, last=True)
+
+
+def _part(tokens: list[str], *, last: bool = False) -> str:
+    """Return what stands between two gaps of any depth."""
+    pieces: list[list[str]] = [[]]
+    for token in tokens:
+        if token == "*":
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    out = "".join(map(_one, pieces[0]))
+    for number, piece in enumerate(pieces[1:], 2):
+        fixed = "".join(map(_one, piece))
+        ends = last and number == len(pieces) and "/" not in piece
+        out += f"[^/]*{fixed}" if ends else f"(?>[^/]*?{fixed})"
+    return out
+
+
+def _one(token: str) -> str:
+    if len(token) == 1:
+        return "[^/]" if token == "?" else re.escape(token)
+    inner = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+    return f"(?!/)[{'^' + inner[1:] if inner[0] in '!^' else inner}]"

@@ -32,7 +32,9 @@ from gitagent.worker.inside.doing import (
 
 _PR_SET_DUMPABLE = 4  # prctl(2)
 _MARK = "GITAGENT_RUN"  # `engine.MARK`, which costs too much to import
-_LIMIT = 64 << 20  # bytes of a call
+# Bytes of a message: the answer to a call of code has up to 16 MiB, and JSON makes six
+# bytes of one at most.
+_LIMIT = 128 << 20
 
 Body = Callable[[Given, Doing], Said]
 

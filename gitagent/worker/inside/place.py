@@ -2,7 +2,9 @@
 
 import json
 import os
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,10 +82,27 @@ def place(environ: Mapping[str, str]) -> Place:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all. Raises OSError."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_bytes(data)
-    new.replace(path)
+    """Write a file, whole or not at all. Raises OSError.
+
+    Also from outside of the sandbox, into a folder that can be written in it: a link
+    that somebody has put there is not followed.
+    """
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(new, flags, 0o644)
+    try:
+        with open(fd, "wb") as file:  # noqa: PTH123 - it is open
+            file.write(data)
+        new.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
+def there(path: Path) -> bool:
+    """Whether there is something; of a link, not whether it leads somewhere."""
+    return os.path.lexists(path)
 
 
 def facts(task: Mapping[str, Any], tree: str, cwd: str) -> Facts:

@@ -21,7 +21,7 @@ from gitagent.files import clean
 from gitagent.files.duration import duration
 from gitagent.host import clock
 from gitagent.worker import questions, returns
-from gitagent.worker.inside.place import Place, write
+from gitagent.worker.inside.place import Place, there, write
 from gitagent.worker.strictjson import BadForm
 
 Said = tuple[str, bool]  # what the agent is told, and whether it was carried out
@@ -68,7 +68,7 @@ def call(
 
 
 def _ask(given: Mapping[str, Any], where: Place) -> Said:
-    if dict(given) == {"questions": []} and where.question.exists():
+    if dict(given) == {"questions": []} and there(where.question):
         where.question.unlink(missing_ok=True)
         return "The question is taken back. Go on, and call finish when done.", True
     asked = questions.parse(_encoded(given))
@@ -80,7 +80,7 @@ def _ask(given: Mapping[str, Any], where: Place) -> Said:
 
 
 def _finish(given: Mapping[str, Any], where: Place) -> Said:
-    if where.question.exists():
+    if there(where.question):
         return _WAITS, False
     said = returns.parse(_encoded(given))
     if not said.divergence:
@@ -109,8 +109,8 @@ def _status(where: Place, environ: Mapping[str, str]) -> Said:
         return "What is known of the task cannot be read.", False
     known = {key: value for key, value in task.items() if key not in _HIDDEN}
     known["left"] = _left(task.get("deadline"))
-    known["asked"] = where.question.exists()
-    known["finished"] = where.returned.exists()
+    known["asked"] = there(where.question)
+    known["finished"] = there(where.returned)
     url = environ.get("GITAGENT_STATUS_URL", "")
     if url:
         known["gateway"] = _gateway(url, environ.get("GITAGENT_TOKEN", ""))

@@ -28,6 +28,8 @@ COMMAND = (
     *("-c", "gpg.x509.program=false", "-c", "protocol.allow=never"),
     *("-c", "submodule.recurse=false", "-c", "color.ui=false"),
     *("-c", "log.diffMerges=separate"),
+    # What was written as files is no repository, with a configuration of its own.
+    *("-c", "safe.bareRepository=explicit"),
 )
 _SECONDS = 60.0
 _NO_DRIVERS = ("--no-ext-diff", "--no-textconv")
@@ -63,7 +65,7 @@ _REFUSED = (
     *("--output", "--ext-diff", "--textconv", "--filters", "--open-files-in-pager"),
     *("--exec-path", "--upload-pack", "--show-signature", "--remerge-diff"),
     *("--delete", "--move", "--copy", "--force", "--edit-description"),
-    *("--set-upstream-to", "--unset-upstream"),
+    *("--set-upstream-to", "--unset-upstream", "--no-list"),
 )
 _HARMLESS = frozenset({"--text"})  # it begins like one that is not
 _OUTSIDE = ("--no-index", "--contents")  # they read any file
@@ -128,7 +130,7 @@ def checked(name: str, more: Sequence[str], *, confined: bool = True) -> list[st
 
 
 def _does_more(name: str, word: str) -> bool:
-    if word.startswith("--diff-merges=r"):
+    if word == "--diff-merges" or word.startswith("--diff-merges=r"):
         return True  # as --remerge-diff
     if name == "grep" and _PAGER.match(word):
         return True

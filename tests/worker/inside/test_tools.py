@@ -1,6 +1,7 @@
 """The tools of gitagent that an agent calls."""
 
 import json
+import os
 import socket
 import threading
 from contextlib import closing
@@ -11,6 +12,7 @@ import pytest
 from gitagent.core.question import Question
 from gitagent.host.clock import now, stamp
 from gitagent.worker import questions, returns
+from gitagent.worker.inside import place
 from gitagent.worker.inside.tools import call
 
 DONE = {"status": "done", "summary": "It works.", "divergence": "None"}
@@ -34,6 +36,24 @@ def test_a_question_is_recorded_and_the_agent_told_to_stop(use, where):
     assert (Question("Which?", ("a", "b")),) == questions.parse(
         where.question.read_bytes()
     )
+
+
+def test_no_link_that_lies_there_is_followed(use, where, tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    names = (f".{each.name}.{os.getpid()}" for each in (where.question, where.returned))
+    monkeypatch.setattr(place.secrets, "token_hex", lambda _: "guessed")
+    for each in (*names, f".{where.returned.name}.guessed"):
+        (where.out / each).symlink_to(victim)
+
+    assert use("ask", ASKED)[1]
+    assert use("ask", {"questions": []})[1]
+    assert ("Nothing was recorded: File exists. Call finish once more.", False) == use(
+        "finish", DONE
+    )
+    where.question.symlink_to(tmp_path / "nowhere")
+    assert "waits for an answer" in use("finish", DONE)[0]
+    assert "precious" == victim.read_text()
 
 
 def test_a_later_question_replaces_an_earlier_one(use, where):
