@@ -16,6 +16,7 @@ from gitagent import __version__
 from gitagent.core.layout import (
     APPROVALS,
     ARCHIVE,
+    CONVERSATIONS,
     EXCHANGES,
     INBOX,
     QUEUE,
@@ -40,11 +41,13 @@ TIMEOUT_S: Final = 30.0  # of a push that has to wait for nobody's checks
 _CHAINS: Final = (
     TASK_RECORDS,
     EXCHANGES,
+    CONVERSATIONS,
     SUBMISSIONS,
     APPROVALS,
     RECEIPTS,
     ARCHIVE,
 )
+_PASSING: Final = CONVERSATIONS + "-"  # of a replay, gone with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ def ref_of(repo: Repository) -> str:
 
 def is_record(ref: str) -> bool:
     """Tell whether a ref is a chain of records, which only ever grows."""
-    return ref in {QUEUE, INBOX} or ref.startswith(_CHAINS)
+    lasts = ref.startswith(_CHAINS) and not ref.startswith(_PASSING)
+    return ref in {QUEUE, INBOX} or lasts
 
 
 def steps(objects: Objects, tip: str) -> Iterator[Step]:

@@ -120,11 +120,14 @@ def test_each_step_names_what_is_new_and_all_of_them_name_every_record(
 def test_pins_and_claims_are_no_records():
     for kind in ("candidates", "claims", "harvest", "kept", "remote", "witness"):
         assert not witness.is_record(f"refs/gitagent/{kind}/x")
+    assert not witness.is_record("refs/gitagent/conversations/-replay-1")
     for ref in (
         "queue",
         "inbox",
         "tasks/a",
         "exchanges/a",
+        "conversations/a",
+        "conversations/_chat",
         "receipts/2026-11",
         "archive/2026-11",
     ):
