@@ -50,24 +50,24 @@ def braces(pattern: str, most: int = 50) -> list[str]:
 
 def _translated(pattern: str) -> str:
     parts: list[tuple[str, list[str]]] = [("", [])]
-    for token in _TOKEN.findall(pattern):
-        if token.startswith("**"):
-            parts.append((token, []))
+    for each in _TOKEN.findall(pattern):
+        if each.startswith("**"):
+            parts.append((each, []))
         else:
-            parts[-1][1].append(token)
+            parts[-1][1].append(each)
     gap, tokens = parts.pop()
-    firsts = (f"(?>{_FIRST[gap]}{_part(each)})" for gap, each in parts)
+    firsts = (f"(?>{_FIRST[before]}{_part(inner)})" for before, inner in parts)
     return "".join(firsts) + _LAST[gap] + _part(tokens, last=True)
 
 
 def _part(tokens: list[str], *, last: bool = False) -> str:
     """Return what stands between two gaps of any depth."""
     pieces: list[list[str]] = [[]]
-    for token in tokens:
-        if token == "*":
+    for each in tokens:
+        if each == "*":
             pieces.append([])
         else:
-            pieces[-1].append(token)
+            pieces[-1].append(each)
     out = "".join(map(_one, pieces[0]))
     for number, piece in enumerate(pieces[1:], 2):
         fixed = "".join(map(_one, piece))
@@ -76,8 +76,8 @@ def _part(tokens: list[str], *, last: bool = False) -> str:
     return out
 
 
-def _one(token: str) -> str:
-    if len(token) == 1:
-        return "[^/]" if token == "?" else re.escape(token)
-    inner = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+def _one(each: str) -> str:
+    if len(each) == 1:
+        return "[^/]" if each == "?" else re.escape(each)
+    inner = each[1:-1].replace("\\", "\\\\").replace("[", "\\[")
     return f"(?!/)[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
