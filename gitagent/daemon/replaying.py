@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitagent.core.agent import BUILT_IN, SHELL, Agent
-from gitagent.core.grants import GATED
-from gitagent.core.layout import AGENTS, CLAUDE_AGENTS, CONVERSATIONS, KEPT, TASKS
+from gitagent.core.layout import AGENTS, CLAUDE_AGENTS, KEPT, TASKS
 from gitagent.core.task import Attempt, Outcome, TaskFile, TaskRecord
 from gitagent.daemon.definitions import Definitions
 from gitagent.daemon.exchanges import of_attempt
@@ -81,19 +80,13 @@ def _step(source: _Source, attempt: Attempt) -> Step:
     settings, _, _ = SettingsInForce().at(objects, target)
     if settings is None:
         raise UserError(f"{target[:12]}, which {name} was made on, has no settings")
-    agent = _agent(source, attempt, begun.agent, target)
-    if agent.backend == GATED:
-        raise UserError(
-            f"{name} was made by the built-in agent, which cannot make it once more",
-            f"see: git log --first-parent {CONVERSATIONS}{task.id}",
-        )
     earlier = [each for each in task.attempts if each.number < attempt.number]
     order = Order(
         repo=source.repo,
         engine=LocalEngine(),
         settings=settings,
         task=_task(source, attempt),
-        agent=agent,
+        agent=_agent(source, attempt, begun.agent, target),
         attempt=attempt,
         branch=begun.branch or "",
         target_ref=source.target_ref,

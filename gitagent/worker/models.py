@@ -63,6 +63,10 @@ class Models:
         """Return what keeps the exchanges of an attempt; see `journal.Journal`."""
         return Journal(self._repo, task, program=program, parts=parts)
 
+    def conversation(self, task: str) -> str:
+        """Return the name under which the conversation of a task is recorded."""
+        return task
+
     def held(self) -> Mapping[str, str]:
         """Return by provider why it is asked nothing just now, as a sentence."""
         return self.breaker.holds()

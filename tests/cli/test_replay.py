@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gitagent.core.agent import SHELL
 from gitagent.core.layout import CONVERSATIONS, EXCHANGES
 from gitagent.core.settings import Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile, TaskRecord, TaskState
@@ -21,7 +20,7 @@ from gitagent.worker.attempt import run_attempt
 from gitagent.worker.models import Models
 from gitagent.worker.order import Stop
 from tests.support.cli import call
-from tests.support.provider import Fault, Gate, Provider, Say, Shell
+from tests.support.provider import Call, Fault, Gate, Provider, Say, Shell
 from tests.support.repos import Repo
 from tests.support.talker import AGENT, KEY, PROGRAM, providers
 from tests.worker.work import Work
@@ -29,6 +28,7 @@ from tests.worker.work import Work
 REF = f"{EXCHANGES}fix"
 WHEN = "2026-11-30T12:00:00Z"
 SCRIPT = "# Do it\n\n```sh\n{}\n```\n"
+BUILT_IN = '+++\nbackend = "model"\nmodel = "local:tiny"\n+++\n'
 PROSE = '+++\nagent = "talker"\n+++\n# Do it\n\nWrite the file.'
 
 
@@ -305,15 +305,45 @@ def test_what_cannot_be_made_once_more_is_said(made, changes, why):
     assert why == error.value.line()
 
 
-def test_the_built_in_agent_makes_nothing_once_more(made):
-    made.task(SCRIPT.format("true"))
-    made.attempt(agent=replace(SHELL, name="model"))
-    repository = discover(made.repo.path)
-    with repository.objects() as objects, pytest.raises(UserError) as error:
-        replaying.steps(repository, objects, made.record, 1)
+def test_attempts_of_the_built_in_agent_come_to_the_same_trees(made, monkeypatch):
+    with Provider() as provider:
+        monkeypatch.setenv(KEY, provider.key)
+        steps = [
+            Call("read", {"path": "README.md"}),
+            Call("edit", {"path": "README.md", "old": "# a", "new": "# the"}),
+            Shell("echo ran >>ran; cat README.md"),
+            Fault("invalid"),
+            Shell("echo ran >>ran; cat ran; git add -A; git commit -qm ran"),
+            Say("It is done."),
+        ]
+        provider.script("fix", steps)
+        files = {".agent/agents/talker.md": BUILT_IN}
+        made.task(PROSE, providers(provider.url), **files)
+        first, second = made.attempt(), made.attempt()
+    monkeypatch.delenv(KEY)
+    before = made.repo.refs()
+    found = [made.replay("--attempt", number) for number in ("2", "1")]
 
-    assert "attempt 1 at fix was made by the built-in agent" in error.value.message
-    assert f"{CONVERSATIONS}fix" in error.value.hint
+    assert [Outcome.FAILED, Outcome.OK] == [first.outcome, second.outcome]
+    assert second.resumed
+    assert "ran\nran\n" == made.repo.read("ran", second.tip)
+    assert "# the repository\n" == made.repo.read("README.md", second.tip)
+    assert [
+        f"attempt {number} at fix, made once more, with {asked} answers from the"
+        " record, came to the same tree\n"
+        for number, asked in ((2, 2), (1, 4))
+    ] == [each.out for each in found], [each.err for each in found]
+    assert before == made.repo.refs()
+
+
+def test_the_conversation_of_a_killed_replay_is_removed_by_the_next(made):
+    made.task(SCRIPT.format("true"))
+    made.attempt()
+    before = made.repo.refs()
+    made.repo.git("update-ref", f"{CONVERSATIONS}-replay-4194303-1", "HEAD")
+
+    assert 0 == made.replay().code
+    assert before == made.repo.refs()
 
 
 def test_an_attempt_that_there_is_not_is_said_in_one_line(made):

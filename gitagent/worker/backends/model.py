@@ -52,7 +52,7 @@ def prepare(
     def beside(inside: Confinement) -> bytes:
         told = spec.Spec(
             repository=str(order.repo.common_dir),
-            conversation=order.task.id,
+            conversation=_name(order),
             attempt=order.attempt.number,
             agent=agent.name,
             way=spec.Way(
@@ -100,13 +100,18 @@ def session(order: Order) -> str:
         return ""
     try:
         with order.repo.objects() as objects:
-            entries = record.read(objects, order.task.id)
+            entries = record.read(objects, _name(order))
     except GitagentError:
         return ""
     begun = [each for each in entries if each.kind is Kind.BEGIN]
     if not begun or begun[-1].what != order.agent.name:
         return ""
-    return CONVERSATIONS + order.task.id
+    return CONVERSATIONS + _name(order)
+
+
+def _name(order: Order) -> str:
+    task = order.task.id
+    return task if order.models is None else order.models.conversation(task)
 
 
 def _servers(order: Order, agent: Agent) -> dict[str, Mcp] | Refused:
