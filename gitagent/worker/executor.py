@@ -50,6 +50,7 @@ from gitagent.worker.loop.record import Conversation
 
 __all__ = ["Executor", "Gate"]
 
+_WHOLE = 4  # long outputs that one round may have
 _TOGETHER = 8  # calls that are made side by side
 _NESTED = 1000  # calls that one call of code may make; each is a commit
 _PROBE_S = 60.0
@@ -102,7 +103,8 @@ class Executor:
         self.offer = offer
         self.bodies = dict(bodies)
         self._conversation = conversation
-        self._most = Most(loop.output_kib, loop.output_lines)
+        self._kib, self._lines = loop.output_kib, loop.output_lines
+        self._calls = 1  # of the round
         self._hooks = tuple(hooks)
         self._told = told
         self._attempt = attempt
@@ -128,6 +130,7 @@ class Executor:
             GitagentError: the conversation cannot be written any more.
         """
         self._gated, self._posed = [], ()
+        self._calls = max(1, len(calls))
         made = [understood(self.offer, call) for call in calls]
         if len(made) > 1 and all(each.quiet for each in made):
             with ThreadPoolExecutor(_TOGETHER) as pool:
@@ -277,7 +280,7 @@ class Executor:
         kind = made.effect.kind if made.effect else ""
         shown = clip(
             output.whole,
-            self._most,
+            self._limits,
             clean.plain if kind == Effects.SHELL else _visible,
             blob=self._conversation.name_of(output.whole),
             dropped=output.dropped,
@@ -304,6 +307,15 @@ class Executor:
             seconds=round(clock.monotonic() - began, 3),
         )
         return self._record(entry, attached)
+
+    @property
+    def _limits(self) -> Most:
+        """How much of an output the model reads, by how many it gets at once.
+
+        What the model has not read yet cannot be summed up, so a round has to fit.
+        """
+        share = max(1, self._kib * _WHOLE // self._calls)
+        return Most(min(self._kib, share), self._lines)
 
     def _record(
         self, entry: Entry, attached: Mapping[str, bytes] | None = None

@@ -515,6 +515,16 @@ def test_who_lost_the_conversation_makes_nothing_more(make):
 # --- output
 
 
+def test_the_outputs_of_one_round_share_the_room_of_four_long_ones(make):
+    executor = make(Body(lambda _: Output(b"x" * 60 * 1024)))
+
+    texts = executor.run([call("read", n, path="a") for n in range(1, 9)], Cancel())
+
+    assert 4 * 50 * 1024 < sum(len(each.text) for each in texts) < 4 * 51 * 1024
+    (alone,) = executor.run([call("read", 9, path="a")], Cancel())
+    assert 50 * 1024 < len(alone.text) < 51 * 1024
+
+
 def test_the_whole_of_a_long_output_is_a_blob_that_the_last_line_names(make, repo):
     whole = b"".join(b"line %d\n" % n for n in range(30_000))
     executor = make(Body(lambda _: Output(whole)))
