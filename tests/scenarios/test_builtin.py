@@ -1,4 +1,7 @@
-"""The built-in agent, from a committed task to its landing, on a scripted model."""
+"""The built-in agent, from a committed task to its landing, on a scripted model.
+
+What becomes of a call that is interrupted is in `test_builtin_kills`.
+"""
 
 import contextlib
 import http.server
@@ -29,7 +32,22 @@ FILES = {
     "src/uses.py": "from src.names import OLD\n\nprint(OLD, OLD)\n",
     "big.txt": "".join(f"line {number} of many\n" for number in range(5000)),
     "a.txt": "one\n",
+    "mcp_raw.py": (Path(__file__).parents[1] / "support/mcp_raw.py").read_text(),
 }
+SETTINGS = """\
+[sandbox]
+network = ["{host}"]
+
+[loop]
+turns = 12
+context = 30000
+reserve = 6000
+keep = 500
+
+[mcp.raw]
+command = ["python3", "-I", "/workspace/mcp_raw.py", "/tmp/counts"]
+tools = ["echo"]
+"""
 
 
 class Page(http.server.BaseHTTPRequestHandler):
@@ -57,10 +75,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         stack.callback(server.shutdown)
         provider = stack.enter_context(Provider())
         made = World(Repo.make(tmp_path / "repo", FILES), provider, host)
-        made.start(
-            f'[sandbox]\nnetwork = ["{host}"]\n'
-            "[loop]\nturns = 12\ncontext = 30000\nreserve = 6000\nkeep = 500\n"
-        )
+        made.start(SETTINGS.format(host=host))
         stack.callback(made.close)
         yield made
 
@@ -275,11 +290,42 @@ def a_page_is_fetched_quoted_and_kept(world: World) -> Iterator[None]:
     assert "denied" == refused["state"]
 
 
+def a_tool_of_a_server_is_called(world: World) -> Iterator[None]:
+    world.task(
+        "mcp",
+        [
+            Call("mcp__raw__echo", {"text": "hi"}),
+            Call("write", {"path": "mcp.txt", "content": "hi!\n"}),
+            DONE,
+            Say("It said hi."),
+        ],
+        model=GPT,
+        agent='mcp = ["raw"]\n',
+    )
+
+    yield
+    world.landed("mcp")
+
+    (called,) = world.results("mcp", "mcp__raw__echo")
+    assert ("done", "mcp", "hi!\n") == tuple(
+        called[each] for each in ("state", "origin", "text")
+    )
+    intents = [
+        each["tool"] for each in world.entries("mcp") if each["kind"] == "intent"
+    ]
+    assert ["mcp__raw__echo", "write"] == intents
+    assert "hi!\n" == world.show("mcp.txt")
+
+
 @pytest.mark.parametrize(
     "stories",
     [
         (a_file_is_edited, several_files_are_changed_over_the_other_api),
-        (slips_are_told_and_mended, code_calls_the_same_tools),
+        (
+            slips_are_told_and_mended,
+            code_calls_the_same_tools,
+            a_tool_of_a_server_is_called,
+        ),
         (
             a_question_is_answered_and_the_conversation_goes_on,
             a_spent_budget_asks_for_more_and_goes_on,
@@ -290,7 +336,7 @@ def a_page_is_fetched_quoted_and_kept(world: World) -> Iterator[None]:
             a_page_is_fetched_quoted_and_kept,
         ),
     ],
-    ids=["edit and files", "slip and code", "ask and budget", "long, full and web"],
+    ids=["edit, files", "slip, code, server", "ask, budget", "long, full, web"],
 )
 def test_tasks_are_done_checked_and_landed(
     world: World, stories: tuple[Story, ...]
@@ -300,34 +346,6 @@ def test_tasks_are_done_checked_and_landed(
         next(each)
     for each in begun:
         next(each, None)
-
-
-def test_an_interrupted_call_is_told_and_not_made_again(world: World) -> None:
-    world.task(
-        "cut",
-        [
-            Shell("echo once >> cut.txt; echo printed; exec sleep 600"),
-            Shell("git add -A && git commit -q --allow-empty -m 'Keep it'"),
-            DONE,
-            Say("Kept."),
-        ],
-    )
-
-    world.daemon.until(
-        lambda: "intent" in [each["kind"] for each in world.entries("cut")],
-        timeout=60,
-        what="the command runs",
-    )
-    world.daemon.until(
-        lambda: world.tree("cut", "cut.txt"), timeout=60, what="it has written"
-    )
-    world.daemon.kill()
-    world.again()
-    world.landed("cut")
-
-    assert "once\n" == world.show("cut.txt")
-    states = [each["state"] for each in world.results("cut", "shell")]
-    assert ["interrupted", "done"] == states
 
 
 def test_the_last_request_that_is_allowed_is_a_state_of_its_own(world: World) -> None:
