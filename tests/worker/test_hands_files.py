@@ -456,13 +456,18 @@ def test_git_starts_no_program_that_a_configuration_names(repo, do, tmp_path):
     assert not (tmp_path / "trapped").exists()
 
 
-def test_what_looks_like_a_repository_in_the_worktree_is_none(repo, do):
+def test_what_was_written_to_look_like_a_repository_is_none(repo, do):
     subprocess.run(["git", "init", "-q", "--bare", repo / "x"], check=True)
-    (repo / "x/config").write_text('[core]\nbare = false\nworktree = "."\n')
-    (repo / "x/info/exclude").write_text("*.txt\n")
-    (repo / "x/note.txt").write_text("this\n")
+    found = subprocess.run(
+        [*views.COMMAND, "rev-parse", "--git-dir"],
+        cwd=repo / "x",
+        env=views.environment(),
+        capture_output=True,
+        check=False,
+    )
 
-    assert "x/note.txt\n" == do(finding.glob, path="x", pattern="*.txt")[0]
+    assert b"" == found.stdout
+    assert "x/HEAD\n" == do(finding.glob, path="x", pattern="HEAD")[0]
 
 
 def test_git_shows_views_of_words_and_of_a_list(repo, do):
