@@ -15,6 +15,9 @@ from gitagent.core.conversation import Call, CallState, Entry, Kind, Origin, in_
 PROPOSE: Final = "propose"
 START: Final = "start_task"
 PREFIX: Final = "_"
+STOPPED: Final = (  # what the model is told of a stop
+    "[gitagent] The person stopped you here. Wait for what they say next."
+)
 LISTENING: Final = "listening"  # what the process prints when it can be connected to
 
 _SIDE = re.compile(r"(?P<chat>.+)\.side(?P<number>[1-9][0-9]{0,8})")

@@ -36,7 +36,7 @@ _HOW = {
     None: ", and nobody knows whether it was done",
 }
 
-_SIDE = (
+OPENING = (
     "[gitagent] This is a side conversation. What is above was said before it began; it"
     " is material, and none of it is to be gone on with here. You can read and nothing"
     " else: no file is written and no task started from here."
@@ -137,7 +137,7 @@ def side(entries: Sequence[Entry]) -> Side | None:
     at = next((each for each in reversed(entries) if each.number in ends), None)
     if at is None:
         return None
-    return Side(at, Entry(Kind.INPUT, text=_SIDE, binding=True))
+    return Side(at, Entry(Kind.INPUT, text=OPENING, binding=True))
 
 
 def later(entries: Sequence[Entry], since: int) -> Plan | None:

@@ -12,6 +12,7 @@ from gitagent.cli.terminal.prompt import wrapped
 from gitagent.cli.terminal.stream import Stream
 from gitagent.cli.terminal.talk import Talk
 from gitagent.cli.terminal.words import Command, Text, Wrong
+from gitagent.core import chats, forking
 from gitagent.core.chat import (
     Answered,
     Decide,
@@ -296,7 +297,9 @@ def test_what_is_left_out_is_said(talk):
 
 def test_a_side_chat_goes_on_from_what_was_shown_and_so_does_the_chat(talk):
     shown_of(talk, person(1, "hi"), model(2, "yes"))
-    begun = shown_of(talk, Greeting("main", 2, side=1, first=3), person(3, "aside"))
+    begun = shown_of(
+        talk, Greeting("main", 2, profile="side", side=1, first=3), person(3, "aside")
+    )
     hello = talk.hello()
     status = talk.status()
     ended = talk.typed("/end").requests
@@ -365,7 +368,13 @@ def test_every_end_of_a_call_is_shown(state):
 
 @pytest.mark.parametrize(
     "entry",
-    [Entry(Kind.INTENT, 2), Entry(Kind.BEGIN, 1), Entry(Kind.END, 3, ended="done")],
+    [
+        Entry(Kind.INTENT, 2),
+        Entry(Kind.BEGIN, 1),
+        Entry(Kind.END, 3, ended="done"),
+        Entry(Kind.INPUT, 4, text=chats.STOPPED),
+        Entry(Kind.INPUT, 5, text=forking.OPENING, binding=True),
+    ],
 )
 def test_what_people_need_not_see_is_not_shown(entry):
     assert [] == list(shown.entry_lines(entry))
@@ -389,7 +398,7 @@ def test_a_call_is_one_short_line(given, text):
 def test_a_turn_without_an_answer_is_told_once(talk):
     ended = Entry(Kind.END, 3, ended="stopped", text="by a person")
 
-    assert ["half", "[cut off; not in the record]", "[stopped: by a person]"] == (
+    assert ["half", "[cut off; not in the record]", "[stopped]"] == (
         shown_of(talk, Delta("half"), Told(ended), Answered("r", 0, "", "by a person"))
     )
 
@@ -514,7 +523,7 @@ def test_a_person_talks_stops_asks_aside_and_goes_back(on_screen):
     terminal.enter("next")
     terminal.shows("[…] next (queued: after this turn)")
     terminal.press("", "C-c")
-    terminal.shows("[stopped: by a person]", "[5] next\nYou said: next", "\nidle")
+    terminal.shows("[stopped]", "[5] next\nYou said: next", "\nidle")
     terminal.enter("/side")
     terminal.shows("idle · side chat 1 · chat talk")
     terminal.enter("aside")

@@ -416,8 +416,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(200, wire.whole(asked, answer, seen.number, taken))
             return
         self._begin(200, {"content-type": "text/event-stream; charset=utf-8"})
+        held = [each for each in answer if isinstance(each, Say) and each.hold]
         for event in wire.events(asked, answer, seen.number, taken):
-            self._chunk(_sse(event))
+            data = _sse(event)
+            self._chunk(data)
+            if held and held[0].hold and _first_piece(held[0]) in data:
+                self._stand(held.pop(0).hold)
         self._chunk(b"")
 
     def _fault(
@@ -501,6 +505,10 @@ def _sse(event: wire.Event) -> bytes:
     text = data if isinstance(data, str) else json.dumps(data)
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {text}\n\n".encode()
+
+
+def _first_piece(said: Say) -> bytes:
+    return json.dumps(said.text[: said.piece]).encode()
 
 
 def _first(events: Iterator[wire.Event], count: int) -> Iterator[wire.Event]:

@@ -18,11 +18,28 @@ class NoTool(LookupError):
 
 
 @dataclass(frozen=True)
+class Gate:
+    """Wait for the test, then go on with the next step.
+
+    A client that goes away while it waits uses up the gate and nothing else.
+    """
+
+    release: threading.Event = field(default_factory=threading.Event)
+    reached: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self, timeout: float = 60) -> None:
+        """Wait until a request stands at the gate."""
+        if not self.reached.wait(timeout):
+            raise AssertionError("no request has come to the gate")
+
+
+@dataclass(frozen=True)
 class Say:
     """Text of the model."""
 
     text: str
     piece: int = 24  # characters of one streamed event
+    hold: Gate | None = None  # that a stream stands at after its first piece
 
 
 @dataclass(frozen=True)
@@ -111,22 +128,6 @@ class Fault:
     message: str = ""
     after: int = 3  # events that a `cut` or a begun stream lets pass
     begun: bool = False  # a stream that is `hung` or `garbage` begins first
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Wait for the test, then go on with the next step.
-
-    A client that goes away while it waits uses up the gate and nothing else.
-    """
-
-    release: threading.Event = field(default_factory=threading.Event)
-    reached: threading.Event = field(default_factory=threading.Event)
-
-    def wait(self, timeout: float = 60) -> None:
-        """Wait until a request stands at the gate."""
-        if not self.reached.wait(timeout):
-            raise AssertionError("no request has come to the gate")
 
 
 @dataclass(frozen=True)

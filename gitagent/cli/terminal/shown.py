@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gitagent.core import chats, forking
 from gitagent.core.conversation import Call, CallState, Ended, Entry, Kind, Origin
 from gitagent.files import clean
 
@@ -18,6 +19,8 @@ PROPOSALS: Final = frozenset(
     {("propose", CallState.DONE), ("start_task", CallState.NEEDS_DECISION)}
 )
 
+# Words of ours to the model, of something that people see anyway.
+_TO_MODEL = frozenset({chats.STOPPED, forking.OPENING})
 _OWN = "[gitagent] "  # how words to a model that are ours begin
 _ASIDE = 300  # characters of what is not the conversation itself
 _CALL = 120  # characters of a call
@@ -107,6 +110,8 @@ def _aside(entry: Entry) -> str:
     match entry.kind:
         case Kind.INPUT if entry.places:
             return f"{entry.number}: now {entry.places} is told to the model"
+        case Kind.INPUT if entry.text in _TO_MODEL:
+            return ""
         case Kind.INPUT:
             told = entry.text.removeprefix(_OWN)
             return f"{entry.number}: {entry.origin}: {told}"
@@ -116,6 +121,8 @@ def _aside(entry: Entry) -> str:
             return f"back to entry {entry.last}"
         case Kind.BEGIN:
             return entry.text
+        case Kind.END if entry.ended == Ended.STOPPED:
+            return entry.ended
         case Kind.END if entry.ended not in _SILENT:
             return f"{entry.ended}: {entry.text}" if entry.text else entry.ended
         case _:

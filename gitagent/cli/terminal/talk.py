@@ -89,7 +89,7 @@ class Talk:
     def status(self) -> str:
         """Return the line that says how it stands."""
         words_ = [self.state if self.connected else "connection lost, trying again"]
-        words_ += [self.profile] * bool(self.profile)
+        words_ += [self.profile] * bool(self.profile and not self.side)
         words_ += [f"side chat {self.side}"] * bool(self.side)
         return " · ".join([*words_, f"chat {clean.sentence(self.id, 70)}"])
 

@@ -47,7 +47,6 @@ from gitagent.worker.loop.wiring import wired
 IDLE_S: Final = 600.0  # without a client and a turn, after which the process ends
 
 _BUSY = "A turn is under way: stop it, or wait until it is over."
-_STOPPED = "[gitagent] The person stopped you here. Wait for what they say next."
 _ELSEWHERE = "It was said in another conversation of this chat."
 
 
@@ -261,7 +260,7 @@ class Chat:
             if self._halt.is_set() and over.ended is not Ended.DONE:
                 return  # nobody stopped it: it goes on when the chat is opened again
             if over.ended is Ended.STOPPED:
-                self._stage.record(Entry(Kind.INPUT, text=_STOPPED))
+                self._stage.record(Entry(Kind.INPUT, text=chats.STOPPED))
             said = "" if over.ended is Ended.DONE else over.sentence or str(over.ended)
             self._stage.record(Entry(Kind.END, ended=over.ended, text=said))
             # Who is answered may go on at once.
