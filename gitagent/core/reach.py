@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gitagent.core.glob import barred, matching, named
-from gitagent.core.layout import LANDINGS, MEMORY, TASKS
+from gitagent.core.layout import ANSWERS, DONE, LANDINGS, MEMORY, TASKS
 from gitagent.core.question import Question
 
 READ_ONLY = "This agent lacks the grant write: the worktree is read-only."
@@ -145,9 +145,11 @@ def _record(facts: Facts, inner: str) -> str:
             f"{_quoted(inner)} is this task; a worker does not edit its own. If the "
             "task is wrong, ask."
         )
+    if inner.startswith(ANSWERS):
+        return f"{_quoted(inner)} is written by people alone."
     if inner.startswith(TASKS) and "start_task" not in facts.may:
         return f"{_quoted(inner)} is a task, and this agent lacks the grant start_task."
-    if inner.startswith((LANDINGS, MEMORY)):
+    if inner.startswith((LANDINGS, MEMORY, DONE)):
         return f"{_quoted(inner)} is written by gitagent alone."
     return ""
 

@@ -1,8 +1,18 @@
 """The gate's table: an effect has one verdict, whichever way it is asked for.
 
-A way is a function from a case to the kind of verdict that it comes to, or to the
-state of the call where one is made; None: it cannot ask for the effect. Another way is
-another entry of `WAYS` or of `CALLS`.
+The ways in are five:
+
+    tool     a call of the built-in agent's own tool, through its executor
+    code     the same tool, called by code that the model wrote, through the same
+    server   a tool of an MCP server that has the effect, through the same
+    hook     the call of another program, by the function that its hook asks
+             (`hook`), and by the hook's own program inside the sandbox (`asking hook`)
+    command  a person's `gitagent may`, by the target's commit
+
+`itself` is the effect alone, as the gate is asked for it by all of them. A way is a
+function from a case to the kind of verdict that it comes to, or to the state of the
+call where one is made; None: it cannot ask for the effect. Another way is another
+entry of `WAYS` or of `CALLS`.
 """
 
 import ast
@@ -18,6 +28,7 @@ from gitagent.core import pretool
 from gitagent.core.conversation import Call, CallState, Entry, Origin
 from gitagent.core.conversation import Kind as Entries
 from gitagent.core.effect import Context, Effect, Effects, judge, runs
+from gitagent.core.ident import id_problem
 from gitagent.core.reach import Facts, Kind
 from gitagent.core.settings import Loop
 from gitagent.host.cancel import Cancel
@@ -52,6 +63,8 @@ TABLE = {
     Effect(Effects.WRITE, ".git/config"): (DENY, DENY, DENY, DENY, DENY),
     Effect(Effects.WRITE, ".agent/tasks/more.md"): (DENY, DENY, DENY, DENY, ALLOW),
     Effect(Effects.WRITE, ".agent/memory/a.md"): (DENY, DENY, DENY, DENY, DENY),
+    Effect(Effects.WRITE, ".agent/tasks/done/a.md"): (DENY, DENY, DENY, DENY, DENY),
+    Effect(Effects.WRITE, ".agent/tasks/answers/a.md"): (DENY, DENY, DENY, DENY, DENY),
     Effect(Effects.SHELL, "ls -l"): (DENY, DENY, ALLOW, ALLOW, ALLOW),
     Effect(Effects.SHELL, "make test"): (DENY, DENY, UNKNOWN, UNKNOWN, UNKNOWN),
     Effect(Effects.SHELL, "rm -rf src/a"): (DENY, DENY, ALLOW, DENY, ALLOW),
@@ -88,6 +101,14 @@ _CLAUDE = {  # the tools by which Claude Code has an effect, and what names it
 }
 
 
+def of_claude(effect: Effect) -> tuple[str, dict[str, str]] | None:
+    """Return the call by which Claude Code has an effect; None: it cannot have it."""
+    if effect.kind is Effects.START_TASK and id_problem(effect.what) is None:
+        return "Write", {"file_path": f".agent/tasks/{effect.what}.md"}
+    tool, key = _CLAUDE.get(effect.kind, ("", ""))
+    return (tool, {key: effect.what}) if tool else None
+
+
 def by_itself(case: Case, where: "Grounds") -> Kind:
     """The effect, as the gate is asked for it."""
     del where
@@ -97,22 +118,20 @@ def by_itself(case: Case, where: "Grounds") -> Kind:
 def by_hook(case: Case, where: "Grounds") -> Kind | None:
     """The call of another program, as it is judged."""
     del where
-    tool, key = _CLAUDE.get(case.effect.kind, ("", ""))
-    if not tool:
-        return None
-    return pretool.judge(tool, {key: case.effect.what}, GRANTS[case.grants]).kind
+    made = of_claude(case.effect)
+    return pretool.judge(*made, GRANTS[case.grants]).kind if made else None
 
 
 def by_asking_hook(case: Case, where: "Grounds") -> Kind | None:
     """The same, by the program that Claude Code runs inside the sandbox."""
-    tool, key = _CLAUDE.get(case.effect.kind, ("", ""))
-    if not tool:
+    made = of_claude(case.effect)
+    if made is None:
         return None
     facts = asdict(GRANTS[case.grants])
     where.place.given.joinpath("task.json").write_text(json.dumps(facts))
     log = where.place.out / hooklog.NAME
     log.unlink(missing_ok=True)
-    given = {"tool_name": tool, "tool_input": {key: case.effect.what}}
+    given = dict(zip(("tool_name", "tool_input"), made, strict=True))
     said = answer(hooklog.PRE_TOOL, json.dumps(given).encode(), where.place, {})
     kind = Kind(json.loads(log.read_bytes())["verdict"])
 
@@ -137,6 +156,12 @@ WAYS: dict[str, Callable[[Case, "Grounds"], Kind | None]] = {
     "asking hook": by_asking_hook,
     "command": by_command,
 }
+
+
+# No tool of any program remembers; an MCP server may have one that does.
+_NOT_BY = dict.fromkeys(
+    ("tool", "code", "hook", "asking hook"), frozenset({Effects.REMEMBER})
+)
 
 
 @dataclass(frozen=True)
@@ -172,7 +197,9 @@ def test_an_effect_has_the_same_verdict_whichever_way_it_is_asked_for(way, groun
     asked = {case: kind for case, kind in found.items() if kind is not None}
 
     assert {case: case.expected for case in asked} == asked
-    assert {case.effect.kind for case in asked} >= set(_CLAUDE)
+    assert {each.effect.kind for each in asked} == set(Effects) - _NOT_BY.get(
+        way, set()
+    )
 
 
 @dataclass
@@ -319,7 +346,8 @@ def test_a_call_is_made_if_the_gate_lets_it_whoever_asks(way, tainted):
         loud = made and case.effect.kind is not Effects.READ
 
         assert Called(state, made, loud) == called, case
-    assert {case.effect.kind for case in CASES if found[case]} >= set(_TOOLS)
+    asked = {each.effect.kind for each in CASES if found[each]}
+    assert asked == set(Effects) - _NOT_BY.get(way, frozenset())
 
 
 _STATES = {
