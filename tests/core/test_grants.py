@@ -1,12 +1,14 @@
-"""Grants only shrink: judged by what an agent can do, not by how it is written."""
+"""Grants only shrink: what one agent has beyond another is said, for each kind of it.
 
-import random
+That no line of them ever widens is shown on random trees, in `test_profile`.
+"""
+
 from functools import cache
 from itertools import product
 
 import pytest
 
-from gitagent.core.agent import GRANTS, Agent
+from gitagent.core.agent import Agent
 from gitagent.core.candidate import Candidate, Change, PathChange, Started
 from gitagent.core.glob import matching
 from gitagent.core.grants import widening
@@ -15,87 +17,17 @@ from gitagent.core.settings import Settings, Worker
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskFile
 
-TREES = 10_000
 SINCE = "2026-11-30T12:00:00Z"
 
 FOLDERS = ("", "src/", "src/a/", "docs/", "x/src/", "x/docs/src/")
 PATHS = tuple(folder + name for folder in FOLDERS for name in ("a.py", "b.md", "src"))
 ANCHORED = ("**", "*", "src/**", "src/a/**", "src/a.py", "src/*.py", "docs/src", "x/**")
 GLOBS = (*ANCHORED, "src/", "*.py", "src", "docs/", "**/src/**", "src/a", "x/docs/")
-TOOLS = ("Read", "Edit", "Bash(a)", "Bash(b)")
-HOSTS = ("one.example:443", "two.example:443")
-BACKENDS = ("claude", "codex", "shell", "command", "acp", "aider")
 
 
 @cache
 def paths_of(globs):
     return frozenset(matching(globs, PATHS) if globs else PATHS)
-
-
-def tools_of(agent):
-    named = agent.tools or TOOLS
-    return {
-        (agent.backend, each)
-        for each in TOOLS
-        if each in named or each.partition("(")[0] in named
-    }
-
-
-def grants_of(agent):
-    runs = {"shell"} if agent.backend in {"shell", "command", "acp"} else set()
-    return runs.union(agent.may)
-
-
-def inside(child, parent):
-    return (
-        grants_of(child) <= grants_of(parent)
-        and set(child.network) <= set(parent.network)
-        and paths_of(child.paths) <= paths_of(parent.paths)
-        and (not parent.tools or tools_of(child) <= tools_of(parent))
-    )
-
-
-def some(rng, values, most=3):
-    return tuple(rng.sample(values, rng.randint(0, min(most, len(values)))))
-
-
-def drawn(rng, name, parent=None):
-    """Give an agent that is somehow like its parent, half of the time narrower."""
-    if parent is None or rng.random() < 0.2:
-        return Agent(
-            name,
-            rng.choice(BACKENDS),
-            tools=some(rng, (*TOOLS, "Bash")),
-            paths=some(rng, GLOBS),
-            network=some(rng, HOSTS),
-            may=some(rng, GRANTS, 5),
-        )
-    wider = rng.random() < 0.3
-    return Agent(
-        name,
-        rng.choice(BACKENDS) if rng.random() < 0.1 else parent.backend,
-        tools=some(rng, TOOLS) if wider else parent.tools,
-        paths=(*some(rng, parent.paths, 2), *some(rng, GLOBS, 1)),
-        network=some(rng, HOSTS if wider else parent.network),
-        may=some(rng, GRANTS if wider else parent.may, 5),
-    )
-
-
-def test_no_spawn_tree_widens_along_any_path():
-    rng = random.Random(20261130)  # noqa: S311 - the same trees each time
-    deep = 0
-    for tree in range(TREES):
-        lines = [(drawn(rng, "root"),)]
-        for number in range(6):
-            line = rng.choice(lines)
-            child = drawn(rng, f"child-{number}", line[-1])
-            if widening(child, line[-1]):
-                continue
-            assert all(inside(child, each) for each in line), (tree, line, child)
-            lines.append((*line, child))
-        deep += max(map(len, lines)) > 2
-
-    assert deep > TREES // 4
 
 
 def test_a_glob_is_within_another_only_if_all_that_it_matches_is():

@@ -9,7 +9,7 @@ import pytest
 from gitagent.core.agent import GRANTS, Agent
 from gitagent.core.effect import Context, Effect, Effects, judge
 from gitagent.core.glob import matching
-from gitagent.core.grants import may_of
+from gitagent.core.grants import may_of, widening
 from gitagent.core.network import AllowList, split
 from gitagent.core.profile import PROFILES, child, enter, held, reaches, shrink
 from gitagent.core.reach import Facts, Kind
@@ -17,6 +17,7 @@ from gitagent.core.reach import Facts, Kind
 TREES = 10_000
 
 GLOBS = ("**", "src/**", "src/a/**", "src/a/x.py", "*.py", "docs/**", "src", "docs/")
+GLOBS = (*GLOBS, "*", "src/*.py", "docs/src", "**/src/**", "src/a")
 PATHS = ("x.py", "src/x.py", "src/a/x.py", "src/a/y.md", "docs/x.md", "docs/src/x.py")
 HOSTS = ("*.example:443", "a.example:443", "b.example:443", "10.0.0.0/8:80")
 HOSTS = (*HOSTS, "10.1.2.3:80", "a.example:80")
@@ -29,7 +30,7 @@ REACHED = (
 )
 TOOLS = ("read", "shell", "shell(ls)", "write")
 SERVERS = ("notes", "tickets")
-BACKENDS = ("model", "model", "model", "model", "claude", "command")
+BACKENDS = ("model", "model", "model", "model", "claude", "command", "shell", "acp")
 EFFECTS = tuple(map(str, Effects))
 
 
@@ -58,33 +59,55 @@ def drawn(rng):
     )
 
 
+def varied(rng, agent):
+    """Return an agent that is like another one but for one or two things."""
+    other = drawn(rng)
+    changed = rng.sample(VARIED, rng.randint(1, 2))
+    return replace(agent, **{each: getattr(other, each) for each in changed})
+
+
+VARIED = ("backend", "tools", "paths", "network", "may", "decide", "mcp")
+
+
 def grown(rng, node):
     """Return a conversation that comes of another one; None: it may not."""
+    above = held(node.agent, node.profile)
     # Programs of others have no profile: it is one of conversations of our own.
-    own = node.agent.backend == "model"
-    match rng.randrange(4) if own else 3:
+    match rng.randrange(5) if above.backend == "model" else rng.randrange(2, 5):
         case 0:  # a fork, or the same one later: its definition stays
             return replace(node, profile=enter(node.profile, rng.choice(WANTED)))
         case 1:
             return replace(node, profile=enter(node.profile, "side"))
+        case 2:  # as it is defined, which is how tasks of a worker's result start
+            made = varied(rng, above)
+            made = None if widening(made, above) else made
         case _:
-            made = child(drawn(rng), held(node.agent, node.profile))
-            gated = made is not None and made.backend == "model"
-            return made and Node(made, rng.choice(WANTED) if gated else "")
+            made = child(drawn(rng), above)
+    gated = made is not None and made.backend == "model"
+    return made and Node(made, rng.choice(WANTED) if gated else "")
 
 
 WANTED = (*PROFILES, "no such profile")
 
 
 @cache
+def paths_of_one(glob):
+    return frozenset(matching((glob,), PATHS))
+
+
 def paths_of(globs):
-    return frozenset(matching(globs, PATHS) if globs else PATHS)
+    # No glob of these takes away what another one gives.
+    return frozenset().union(*map(paths_of_one, globs)) if globs else {*PATHS}
 
 
 @cache
-def hosts_of(network):
-    reached = AllowList(network)
+def hosts_of_one(host):
+    reached = AllowList((host,))
     return frozenset(each for each in REACHED if reached.names(*split(each)))
+
+
+def hosts_of(network):
+    return frozenset().union(*map(hosts_of_one, network))
 
 
 @cache
