@@ -21,7 +21,7 @@ from gitagent.model import arguments
 from gitagent.model.failing import MALFORMED, broken, lacking, refused
 from gitagent.model.hop import URL, Hop
 from gitagent.model.provider import Ask, Heard, Message, NoTurn, Stop, Turn
-from gitagent.model.runaway import Guard
+from gitagent.model.runaway import PIECES, Guard
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}  # at most four of a request
 _STOPS = {
@@ -68,6 +68,8 @@ class AnthropicProvider:
             with self._hop.cutting(cancel):
                 if not cancel.is_set():
                     stop = coming.read(self._events(ask), cancel)
+            if stop is not None:
+                return coming.turn(stop)
         except anthropic.APIStatusError as error:
             if not cancel.is_set():
                 status, body = error.status_code, error.body
@@ -75,9 +77,9 @@ class AnthropicProvider:
         except (anthropic.APIError, httpx2.HTTPError, *MALFORMED) as error:
             if not cancel.is_set():
                 return broken(error, coming.text)
-        if stop is None and not cancel.is_set():
+        if not cancel.is_set():
             return broken(EOFError("it ended before its end"), coming.text)
-        return coming.turn(stop or Stop.CANCELLED)
+        return coming.turn(Stop.CANCELLED)
 
     def _events(self, ask: Ask) -> Iterator[Mapping[str, Any]]:
         stream = self._client.post(
@@ -120,10 +122,8 @@ class _Coming:
             match event.get("type"):
                 case "message_start":
                     self._count(event["message"].get("usage"))
-                case "content_block_start":
-                    self._begin(int(event["index"]), event["content_block"])
-                case "content_block_delta":
-                    if self._add(int(event["index"]), event["delta"]):
+                case "content_block_start" | "content_block_delta":
+                    if self._grows(event):
                         return Stop.RUNAWAY
                 case "content_block_stop":
                     self._end(int(event["index"]))
@@ -161,14 +161,23 @@ class _Coming:
             sum(self._counts.values()),
         )
 
-    def _begin(self, index: int, block: dict[str, Any]) -> None:
+    def _grows(self, event: Mapping[str, Any]) -> bool:
+        """Take what comes; whether it is too much."""
+        index = int(event["index"])
+        if event["type"] == "content_block_delta":
+            return self._add(index, event["delta"])
+        return self._begin(index, event["content_block"])
+
+    def _begin(self, index: int, block: dict[str, Any]) -> bool:
+        """Take a new block; whether there are too many."""
         self._blocks[index] = dict(block)
         self._given[index] = []
         if block.get("type") == "tool_use":
             self._blocks[index]["id"] = arguments.ident(block.get("id"), self._taken)
-            self._blocks[index]["name"] = str(block["name"])
+            self._blocks[index]["name"] = arguments.name(block["name"])
         if block.get("type") == "text" and block.get("text"):
             self._heard.text(str(block["text"]))
+        return len(self._blocks) > PIECES
 
     def _add(self, index: int, delta: Mapping[str, Any]) -> bool:
         """Take what comes next of a block; whether it has run away."""
@@ -182,7 +191,7 @@ class _Coming:
             ):
                 return True
             if escaped:
-                self._given[index].append(value)
+                self._given[index].append(str(value))
             elif delta.get("type") == "citations_delta":
                 block["citations"] = [*(block.get("citations") or []), value]
             elif isinstance(value, str):
@@ -278,7 +287,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 def _own(message: Message) -> list[dict[str, Any]] | None:
     """Return the model's own blocks; None: they are not those of the message."""
     blocks: object = None
-    with suppress(ValueError, AttributeError):
+    with suppress(*MALFORMED):
         blocks = json.loads(message.raw).get("content")
     if not isinstance(blocks, list) or not all(isinstance(b, dict) for b in blocks):
         return None

@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 _DEEPEST = 100  # levels; a reader of JSON gives up at some depth, and each at another
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NAME = 64  # characters of a name that every API takes
 
 
 def parsed(given: str) -> dict[str, Any] | None:
@@ -24,7 +26,7 @@ def parsed(given: str) -> dict[str, Any] | None:
         )
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not _is_deep(value) else None
+    return value if isinstance(value, dict) and not is_deep(value) else None
 
 
 def sent(given: str) -> dict[str, Any]:
@@ -46,6 +48,14 @@ def ident(wanted: object, taken: set[str]) -> str:
     return found
 
 
+def name(wanted: object) -> str:
+    """Return the name of a tool that a call can go back with, whatever it calls.
+
+    An API refuses any other, and with it the whole conversation from then on.
+    """
+    return _NO_NAME.sub("_", str(wanted).strip()[:_NAME]) or "unnamed"
+
+
 def body(value: dict[str, Any]) -> bytes:
     """Return a request as it is sent; half a surrogate pair becomes a question mark."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -63,7 +73,8 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number")
 
 
-def _is_deep(value: object) -> bool:
+def is_deep(value: object) -> bool:
+    """Whether a value is nested so deeply that who reads or writes it may give up."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [

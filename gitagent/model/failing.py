@@ -9,7 +9,7 @@ from gitagent.model.provider import Ask, NoTurn, Wrong
 # What an event that is not of the API makes of the code that reads it.
 MALFORMED = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError),
-    RecursionError,
+    *(RecursionError, OverflowError),
 )
 
 _SENTENCE = 600  # characters of a provider's own words

@@ -22,7 +22,7 @@ from gitagent.model import arguments
 from gitagent.model.failing import MALFORMED, broken, lacking, refused
 from gitagent.model.hop import URL, Hop
 from gitagent.model.provider import Ask, Heard, Message, NoTurn, Stop, Turn
-from gitagent.model.runaway import Guard
+from gitagent.model.runaway import PIECES, Guard
 
 _STOPS = {
     "stop": Stop.END,
@@ -78,12 +78,14 @@ class OpenAiProvider:
             with self._hop.cutting(cancel):
                 if not cancel.is_set():
                     stop = coming.read(self._events(ask), cancel)
+            if stop is not None:
+                return coming.turn(stop)
         except (openai.APIError, httpx2.HTTPError, *MALFORMED) as error:
             if not cancel.is_set():
                 return self._wrong(ask, error, coming.text)
-        if stop is None and not cancel.is_set():
+        if not cancel.is_set():
             return broken(EOFError("it ended before its end"), coming.text)
-        return coming.turn(stop or Stop.CANCELLED)
+        return coming.turn(Stop.CANCELLED)
 
     def _wrong(self, ask: Ask, error: Exception, partial: str) -> NoTurn:
         match error:
@@ -160,9 +162,10 @@ class _Coming:
             cut = stop is Stop.LENGTH and arguments.parsed(given) is None
             if last and (cut or not whole):
                 continue
-            call = Call(kept["id"], str(kept["function"]["name"]), given)
+            name = arguments.name(kept["function"]["name"])
+            call = Call(kept["id"], name, given)
             calls.append(call)
-            own.append({**kept, "function": {**kept["function"], **_given(call)}})
+            own.append({**kept, "function": {"name": name, **_given(call)}})
         if stop in (Stop.END, Stop.CALLS):
             stop = Stop.CALLS if calls else Stop.END
         message: dict[str, Any] = {"content": self.text or None, **self._kept}
@@ -207,6 +210,8 @@ class _Coming:
                 "function": {"name": ""},
             }
             self._given[index] = []
+            if len(self._calls) > PIECES:
+                return True
         own = {k: v for k, v in delta.items() if k not in _OF_A_CALL and v is not None}
         kept |= own
         function = delta.get("function") or {}

@@ -13,6 +13,7 @@ BLANK = 2_000
 # 160 lines of the same 50 characters. Who wants more of the same writes a loop for it.
 SAME = 8_000
 PATTERN = 64  # characters; a longer one is not called stuck
+PIECES = 256  # of one answer; each call is a commit, and no API makes so many of sense
 MOST = 2 * 2**20  # characters of one text or of one call's arguments
 
 _STEP = 512  # characters between two looks for a pattern

@@ -41,8 +41,10 @@ from gitagent.files import clean
 from gitagent.host import clock
 from gitagent.host.cancel import Cancel
 from gitagent.host.failpoint import failpoint
+from gitagent.model.arguments import is_deep
 from gitagent.model.provider import Answered
 from gitagent.worker.loop import hooks as around
+from gitagent.worker.loop.arguments import DEEP
 from gitagent.worker.loop.bodies import Bodies, Nested, Output, Probing, Way
 from gitagent.worker.loop.gating import Gate, Made, intended, understood
 from gitagent.worker.loop.offer import Offer
@@ -62,6 +64,7 @@ _ASKED = (
 )
 _STOPPED = "Nothing was done: the turn was stopped before it was made."
 _NO_TIME = "Nothing was done: no time is left for it."
+_FULL = "Nothing was done: the record of this conversation is full."
 _AFTER = "[interrupted: what it did until then stays; look before you call it again]"
 _CUT_OFF = (
     "[interrupted] gitagent ended while this call was carried out: it may have been"
@@ -134,14 +137,9 @@ class Executor:
         made = [understood(self.offer, call) for call in calls]
         if len(made) > 1 and all(each.quiet for each in made):
             with ThreadPoolExecutor(_TOGETHER) as pool:
-                running = [pool.submit(self._one, each, cancel) for each in made]
-            results = [each.result() for each in running]
-        else:
-            results = [self._one(each, cancel) for each in made]
-        return [
-            Answered(each.call, each.text, each.state is not CallState.DONE)
-            for each, _ in results
-        ]
+                running = [pool.submit(self._told_of, each, cancel) for each in made]
+            return [each.result() for each in running]
+        return [self._told_of(each, cancel) for each in made]
 
     def recover(self) -> list[Entry]:
         """Answer what an earlier process has left open, and make nothing again."""
@@ -150,6 +148,11 @@ class Executor:
         return [*found, *(self._not_made(call) for call in calls)]
 
     # --- one call
+
+    def _told_of(self, made: Made, cancel: Cancel) -> Answered:
+        # Without the whole output: a round of many calls would hold all of them.
+        each, _ = self._one(made, cancel)
+        return Answered(each.call, each.text, each.state is not CallState.DONE)
 
     def _one(self, made: Made, cancel: Cancel) -> tuple[Entry, Output]:
         began = clock.monotonic()
@@ -179,6 +182,8 @@ class Executor:
             return _said(_STOPPED, CallState.INTERRUPTED), ""
         if self._deadline <= clock.monotonic():
             return _said(_NO_TIME, CallState.INTERRUPTED), ""
+        if self._conversation.full:
+            return _said(_FULL, CallState.FAILED), ""
         before = self._intended_before()
         entries = self._conversation.entries
         verdict, state = self.gate.judge(made.effects, entries, before)
@@ -217,8 +222,12 @@ class Executor:
             number = next(numbers)
             if number > _NESTED:
                 return f"One call of code may make {_NESTED} calls; that is all.", False
-            call = Call(f"{outer.call.id}.{number}", tool, json.dumps(given))
+            deep = is_deep(given)
+            text = "" if deep else json.dumps(given)
+            call = Call(f"{outer.call.id}.{number}", tool, text)
             made = understood(self.offer, call, outer.call.id)
+            if deep:
+                made = replace(made, effects=(), slip=f"Nothing was done: {DEEP}.")
             if made.tool == outer.tool:
                 made = replace(made, effects=(), slip="Code cannot call code.")
             if made.quiet:

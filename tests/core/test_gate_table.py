@@ -208,6 +208,7 @@ class Spoken:
 
     entries: tuple[Entry, ...] = ()
     name: str = "table"
+    full: bool = False
 
     def append(self, entry: Entry, attached: object = None) -> Entry:
         del attached

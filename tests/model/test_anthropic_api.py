@@ -8,6 +8,7 @@ import pytest
 from gitagent.core.conversation import Call
 from gitagent.model.anthropic_api import request
 from gitagent.model.provider import Answered, Ask, Message, Stop, Tool, Wrong
+from gitagent.model.runaway import PIECES
 from tests.model.asking import SAID, line, own
 from tests.model.raw import HEAD, chunk, raw, say
 
@@ -151,6 +152,27 @@ def test_an_id_that_is_missing_or_comes_twice_is_made_up(tmp_path):
     assert [each["id"] for each in blocks] == [each.id for each in turn.calls]
 
 
+def test_a_name_that_could_not_go_back_is_made_to(tmp_path):
+    names = ("functions.read", " b ", "\x1b[2J\n", "x" * 100)
+    odd = answer(
+        *(block(n, "tool_use", id=f"t{n}", name=each) for n, each in enumerate(names))
+    )
+    with answering(tmp_path, odd) as (asking, _):
+        turn = asking.turn()
+
+    expected = ["functions_read", "b", "__2J", "x" * 64]
+    assert expected == [each.tool for each in turn.calls]
+    assert expected == [each["name"] for each in json.loads(turn.raw)["content"]]
+
+
+def test_an_answer_of_calls_without_end_is_cut_off(tmp_path):
+    ends = (block(n, "tool_use", id=f"t{n}", name="a") for n in range(PIECES + 50))
+    with answering(tmp_path, answer(*ends)) as (asking, _):
+        turn = asking.turn()
+
+    assert (Stop.RUNAWAY, PIECES) == (turn.stop, len(turn.calls))
+
+
 def test_arguments_that_come_at_once_are_taken(tmp_path):
     whole = block(0, "tool_use", id="toolu_9", name="a", input={"x": 1})
     with answering(tmp_path, answer(whole)) as (asking, _):
@@ -169,6 +191,7 @@ ODD = {
     "no index": event(type="content_block_start", content_block={"type": "text"}),
     "a call without a name": b"".join(block(1, "tool_use", id="x")),
     "an odd index": event(type="content_block_stop", index=[]),
+    "an endless index": event(type="content_block_stop", index=float("inf")),
     "no object": b'event: message_delta\ndata: {"type":"message_delta","delta":7}\n\n',
     "a deep one": b"event: ping2\ndata: " + b"[" * 100_000 + b"\n\n",
 }

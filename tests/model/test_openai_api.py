@@ -8,6 +8,7 @@ import pytest
 from gitagent.core.conversation import Call
 from gitagent.model.openai_api import request
 from gitagent.model.provider import Answered, Ask, Message, Stop, Tool, Wrong
+from gitagent.model.runaway import PIECES
 from tests.model.asking import SAID, line, own, scripted
 from tests.model.raw import HEAD, answer, chunk, raw, say
 from tests.support.provider import Fault, Say
@@ -154,11 +155,33 @@ def test_a_call_that_is_cut_at_the_limit_is_none(tmp_path):
     assert "c-1" not in turn.raw.decode()
 
 
+def test_a_name_that_could_not_go_back_is_made_to(tmp_path):
+    made = [piece("{}", index=0, id="c-0", name="functions.read\x1b")]
+    with answering(tmp_path, stream(delta("tool_calls", tool_calls=made))) as (
+        asking,
+        _,
+    ):
+        turn = asking.turn()
+
+    (own,) = json.loads(turn.raw)["tool_calls"]
+    assert "functions_read_" == turn.calls[0].tool == own["function"]["name"]
+
+
+def test_an_answer_of_calls_without_end_is_cut_off(tmp_path):
+    made = (piece("{}", index=n, id=f"c{n}", name="a") for n in range(PIECES + 50))
+    events = [delta(tool_calls=[each]) for each in made]
+    with answering(tmp_path, stream(*events, delta("tool_calls"))) as (asking, _):
+        turn = asking.turn()
+
+    assert (Stop.RUNAWAY, PIECES) == (turn.stop, len(turn.calls))
+
+
 ODD = {
     "an error": event(error={"message": "Overloaded", "type": "server_error"}),
     "no delta": event(choices=[{"delta": 7}]),
     "no choice": event(choices=[7]),
     "an odd index": delta(tool_calls=[{"index": [], "function": {}}]),
+    "an endless index": delta(tool_calls=[{"index": float("inf")}]),
     "an odd call": delta(tool_calls=[7]),
     "odd usage": event(choices=[], usage=7),
 }

@@ -339,6 +339,19 @@ except ToolError as error:
     assert 2 == len(calls)
 
 
+def test_code_ends_with_a_call_that_cannot_be_recorded(confined, tree):
+    def nested(*_):
+        raise ValueError("the record is lost")
+
+    source = "tools.read(path='.')\nopen('f', 'w')"
+    with pytest.raises(ValueError, match="lost"):
+        call(confined, "code", source=source, nested=nested)
+    text = call(confined, "read", path=".")[0]
+
+    assert "A call that code made could not be carried out." in text
+    assert not (tree / "f").exists()
+
+
 # a program inside that is not to be trusted
 
 HOSTILE = """

@@ -140,6 +140,7 @@ class Spoken:
 
     entries: tuple[Entry, ...] = ()
     name: str = "fix"
+    full: bool = False
     blobs: dict[str, bytes] = field(default_factory=dict)
 
     def append(self, entry, attached=None):

@@ -5,9 +5,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gitagent.model.arguments import is_deep
 from gitagent.worker.strictjson import BadForm, load, shown
 
 LIMIT = 16 << 20  # bytes; a file to write is among them
+DEEP = "its arguments are nested too deeply; write them flatter"
+_NUMBER = 1 << 53  # beyond it not all readers of JSON have the same numbers
 
 _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "string": (str, "a text"),
@@ -31,10 +34,11 @@ def read(
         BadForm: with one sentence, without its end, that says what to change.
     """
     data = (given.strip() or "{}").encode("utf-8", "backslashreplace")
-    if not strict:
-        return _any(data)
     known = list(schema.get("properties", {}))
-    return _object(load(data, LIMIT, known), schema, "")
+    values = load(data, LIMIT, known) if strict else _any(data)
+    if is_deep(values):
+        raise BadForm(DEEP)
+    return _object(values, schema, "") if strict else values
 
 
 def _any(data: bytes) -> dict[str, Any]:
@@ -82,6 +86,8 @@ def _value(value: object, schema: Mapping[str, Any], where: str) -> Any:  # noqa
     allowed = schema.get("enum")
     if allowed is not None and value not in allowed:
         raise BadForm(f"{where} has to be one of {_list(allowed)}, not {shown(value)}")
+    if isinstance(value, int) and abs(value) > _NUMBER:
+        raise BadForm(f"{where} is too large a number")
     least = schema.get("minimum")
     if least is not None and isinstance(value, int | float) and value < least:
         raise BadForm(f"{where} has to be at least {least}, not {shown(value)}")

@@ -113,6 +113,10 @@ class Inner:
                 }
             )
             self._attend(number, pending, way)
+        except BaseException:
+            # Of a call that code makes. Nobody waits for the code any more.
+            self._close("A call that code made could not be carried out.")
+            raise
         finally:
             with self._lock:
                 self._pending.pop(number, None)

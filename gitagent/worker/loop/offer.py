@@ -119,7 +119,9 @@ class Offer:
             return Checked(withheld)
         if form is None or (form.where is Where.CODE and not code):
             names = ", ".join(each.name for each in self.tools)
-            return Checked(None, slip=f"There is no tool {tool!r}; there are {names}.")
+            return Checked(
+                None, slip=f"There is no tool {tool[:64]!r}; there are {names}."
+            )
         try:
             values = arguments.read(given, form.schema, strict=form.strict)
         except BadForm as error:

@@ -21,7 +21,15 @@ from gitagent.git.repository import Repository
 from gitagent.host import clock
 
 _KIND: Final = "conversation"
+_TOOL = 100  # characters of a name that a model may have made up
 _SUBJECT = 100  # characters of what a line of the story quotes
+
+# What one process may add, so that no model and nobody in its sandbox fills the disk;
+# and of that in the entries themselves, which are held in memory.
+MOST: Final = 2**30
+HELD: Final = 2**27
+_LEAST: Final = 3 * 4096  # bytes of a commit, its tree and its record on the disk
+
 _BODY = 2000  # characters of a text that stand in the message; the record has them all
 
 
@@ -40,6 +48,7 @@ class Conversation:
         self._sha256 = repo.object_format != "sha1"
         self._lock = threading.Lock()
         self._broken: GitagentError | None = None
+        self._size = self._held = 0  # bytes that were added
 
     @classmethod
     def open(
@@ -69,6 +78,11 @@ class Conversation:
         """The repository that it is recorded in."""
         return self._repo
 
+    @property
+    def full(self) -> bool:
+        """Whether it has grown so much that nothing more is begun in it."""
+        return self._size > MOST or self._held > HELD
+
     def append(
         self, entry: Entry, attachments: Mapping[str, bytes] | None = None
     ) -> Entry:
@@ -79,17 +93,28 @@ class Conversation:
         Raises:
             GitagentError: somebody else leads this conversation, or it cannot be
                 written. Then nothing can be added any more: what is on disk is known
-                only to who reads it anew.
+                only to who reads it anew. Or it is full; then it can still be told how
+                a call and the conversation ended.
         """
         with self._lock:
             if self._broken is not None:
                 raise self._broken
+            if self.full and entry.kind not in {Kind.RESULT, Kind.END}:
+                size = max(self._size, self._held) >> 20
+                raise UserError(
+                    f"the record of the conversation {self.name} has grown by {size} "
+                    "MiB, and it is full"
+                )
             made = self._prepared(entry, attachments or {})
+            payload = record.dump_entry(made)
+            self._held += len(payload)
+            self._size += _LEAST + len(payload)
+            self._size += sum(map(len, (attachments or {}).values()))
             try:
                 oid = self._records.append(
                     CONVERSATIONS + self.name,
                     self.tip,
-                    record.dump_entry(made),
+                    payload,
                     what=_words(made),
                     kind=_KIND,
                     attachments=attachments,
@@ -128,6 +153,7 @@ class Conversation:
             at=clock.stamp(),
             text=clean.visible(entry.text),
             what=clean.visible(entry.what),
+            tool=clean.sentence(entry.tool, _TOOL),
             **named,
         )
 
@@ -212,4 +238,4 @@ def _line(entry: Entry) -> str:
         case Kind.REWIND:
             return f"Back to entry {entry.last}"
         case Kind.END:
-            return f"Ends {entry.ended}: {entry.text}"
+            return f"Ends {entry.ended}" + (f": {entry.text}" if entry.text else "")

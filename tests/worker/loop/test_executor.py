@@ -22,6 +22,7 @@ from gitagent.host import clock
 from gitagent.host.cancel import Cancel
 from gitagent.worker import executor as executor_module
 from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.loop import record
 from gitagent.worker.loop.bodies import Output, Way
 from gitagent.worker.loop.offer import TABLE, Form, Offer, Who
 from gitagent.worker.loop.record import Conversation
@@ -226,6 +227,7 @@ class Kept:
     """A conversation that is kept nowhere, for what is about order alone."""
 
     name = "fix"
+    full = False
     entries = ()
 
     def __init__(self):
@@ -404,6 +406,10 @@ def test_what_the_model_asks_is_told_to_who_leads(make):
         ("read", '{"path"', "is not JSON"),
         ("read", "[]", "no object"),
         ("todo", '{"items":[{"text":"a","state":"old"}]}', "one of open, doing, done"),
+        ("shell", f'{{"command":"a","seconds":1{"0" * 400}}}', "too large a number"),
+        ("write", f'{{"path":"a","content":{"[" * 950}{"]" * 950}}}', "too deeply"),
+        ("todo", f'{{"items":{"[" * 400}{"]" * 400}}}', "nested too deeply"),
+        ("\x1b]0;" + "x" * 10_000, "{}", "There is no tool '\\x1b]0;xx"),
     ],
 )
 def test_a_slip_of_the_model_gets_the_sentence_that_mends_it(make, tool, given, said):
@@ -544,6 +550,21 @@ def test_the_whole_of_a_long_output_is_a_blob_that_the_last_line_names(make, rep
     assert len(lines) <= 2003
 
 
+def test_nothing_is_begun_in_a_record_that_is_full(make, monkeypatch):
+    body = Body(lambda _: Output(os.urandom(1000)))
+    executor = make(body)
+    executor.run([call("shell", 1, command="yes")], Cancel())
+    monkeypatch.setattr(record, "MOST", 1000)
+    (answered,) = executor.run([call("shell", 2, command="yes")], Cancel())
+
+    assert "Nothing was done: the record of this conversation is full." == answered.text
+    assert 1 == len(body.calls)
+    assert (Kind.RESULT, "c2", CallState.FAILED) == shape(executor)[-1]
+    with pytest.raises(UserError, match="is full"):
+        executor.conversation.append(Entry(Kind.SAY, text="more"))
+    executor.conversation.append(Entry(Kind.END, ended="failed"))
+
+
 def test_what_came_beyond_the_most_is_counted(make):
     executor = make(Body(lambda _: Output(b"a\n" * 10, dropped=1000)))
     (answered,) = executor.run([call("shell", command="yes")], Cancel())
@@ -642,6 +663,23 @@ def test_calls_of_code_have_an_end(monkeypatch):
     executor.run([call("code", source="...")], Cancel())
 
     assert [True] * 20 + [False] * 2 == [ok for _, ok in said]
+
+
+def test_a_call_of_code_that_is_nested_too_deeply_is_told(make):
+    deep: list[object] = []
+    for _ in range(900):
+        deep = [deep]
+    said = []
+
+    def does(at):
+        said.append(at.way.nested("keep", {"key": "a", "value": deep}))
+        return Output(b"")
+
+    make(Body(does)).run([call("code", source="...")], Cancel())
+
+    assert [("Nothing was done: its arguments are nested too deeply", False)] == [
+        (text.partition(";")[0], ok) for text, ok in said
+    ]
 
 
 # --- hooks
