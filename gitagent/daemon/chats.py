@@ -16,7 +16,7 @@ from gitagent.core import chats
 from gitagent.core.chats import Name
 from gitagent.core.snapshot import Snapshot
 from gitagent.daemon import chat_order, crash
-from gitagent.errors import GitagentError, UserError
+from gitagent.errors import Busy, GitagentError, UserError
 from gitagent.git.repository import Repository
 from gitagent.host import channel, clock, outlet, place
 from gitagent.host.cancel import Cancel
@@ -85,11 +85,14 @@ class Chats:
     def answer(
         self, message: Mapping[str, Any], snapshot: Snapshot | None
     ) -> dict[str, object]:
-        """Answer who wants a chat with where it listens, once it does."""
+        """Answer who wants a chat with where it listens, once it does.
+
+        An ``error`` that passes by itself has ``again``.
+        """
         wanted, new = message.get("id"), message.get("new") is True
         try:
             if snapshot is None:
-                raise UserError("the daemon is just starting", "try again")
+                raise Busy("the daemon is just starting", "try again")
             id_ = wanted if isinstance(wanted, str) else ""
             one = self._ready(self._opened(id_, snapshot, new=new))
             if not _listens(one.socket):
@@ -98,7 +101,7 @@ class Chats:
                 one = self._ready(self._opened(one.name.chat, snapshot, new=False))
         except (GitagentError, OSError) as error:
             line = error.line() if isinstance(error, GitagentError) else str(error)
-            return {"error": line}
+            return {"error": line, "again": isinstance(error, Busy)}
         return {"ok": True, "socket": one.socket, "id": one.name.chat}
 
     def stop(self, wait_s: float = 0.0) -> None:
@@ -123,7 +126,7 @@ class Chats:
     def _opened(self, wanted: str, snapshot: Snapshot, *, new: bool) -> _Open:
         with self._lock:
             if self._stopping:
-                raise UserError("the daemon is ending", "try again")
+                raise Busy("the daemon is ending", "try again")
             with self._repo.objects() as objects:
                 name = Name(chat_order.chosen(objects, wanted, self._open, new=new))
                 known = self._open.get(name.chat)

@@ -9,6 +9,8 @@ import pytest
 from gitagent.core.chat import Say, When
 from gitagent.core.conversation import Entry, Kind, Origin
 from gitagent.git.repository import discover
+from gitagent.host import place
+from gitagent.host.socket import Listener
 from gitagent.worker.loop.record import Conversation
 from tests.support.chat_server import ChatServer, daemon
 from tests.support.cli import call
@@ -122,6 +124,29 @@ def test_a_lost_connection_is_made_again_and_the_words_are_recorded_once(repo, s
     assert [1] == [e.number for e in server.entries if e.kind is Kind.INPUT]
 
 
+def test_a_daemon_that_is_ending_is_waited_for(repo, tmp_path):
+    answers, led = [], []
+    server = ChatServer(tmp_path)
+
+    def lead(_new):
+        led.append(1)
+        return "the daemon is ending; try again" if len(led) == 2 else server.path
+
+    with daemon(repo.common_dir, lead):
+        asking = threading.Thread(
+            target=lambda: answers.append(call(repo, "chat", "--send", "hold on"))
+        )
+        asking.start()
+        wait_for(lambda: said(server), what="the words came")
+        (server.folder / "go").touch()
+        server.drop()
+        asking.join()
+    server.close()
+
+    assert (0, "held open\nand half a line\n") == (answers[0].code, answers[0].out)
+    assert "the daemon is ending" in answers[0].err
+
+
 def test_without_a_daemon_the_mend_is_told(repo):
     answer = call(repo, "chat", "--send", "hello")
 
@@ -136,6 +161,16 @@ def test_why_the_daemon_leads_no_chat_is_told(repo):
         answer = call(repo, "chat", "--send", "hello")
 
     assert (1, "gitagent: there is no provider\n") == (answer.code, answer.err)
+
+
+def test_an_older_daemon_is_to_be_started_anew(repo):
+    listener = Listener(place.socket_path(repo.common_dir), lambda _: {"ok": True})
+    listener.start()
+    answer = call(repo, "chat", "--send", "hello")
+    listener.stop()
+
+    assert 1 == answer.code
+    assert "gitagent down" in answer.err
 
 
 def test_a_chat_that_does_not_answer_is_worth_another_try(repo, tmp_path):

@@ -291,7 +291,7 @@ def daemon(common_dir: Path, lead: Callable[[bool], Path | str]) -> Iterator[Non
         assert "chat" == message["op"]
         there = lead(message["new"])
         if isinstance(there, str):
-            return {"error": there}
+            return {"error": there, "again": "try again" in there}
         return {"ok": True, "socket": str(there), "id": message["id"] or "talk"}
 
     listener = Listener(place.socket_path(common_dir), on)

@@ -19,6 +19,7 @@ from gitagent.host.channel import Channel
 from gitagent.host.clock import monotonic
 from gitagent.host.socket import ask
 
+ANEW: Final = "start it anew: gitagent down, then gitagent up --detach"
 MEND: Final = "start one with: gitagent up --detach"
 
 _ANSWER_S = 60.0  # for the daemon to start a chat that is not led yet
@@ -112,9 +113,10 @@ class Link:
     def close(self) -> None:
         """Take leave; more than once is harmless."""
         self._leaving.set()
-        if self._channel is not None:
+        there = self._channel  # the other thread may lose it meanwhile
+        if there is not None:
             self.send(Bye())
-            self._channel.close()
+            there.close()
 
     def _run(self, there: Channel) -> None:
         while not self._leaving.is_set():
@@ -130,6 +132,9 @@ class Link:
                     self._told(Gone(error))
                 return
             self._channel = there
+            if self._leaving.is_set():  # `close` may have seen no channel
+                there.close()
+                return
             self._told(Back())
 
     def _receive(self, there: Channel) -> None:
@@ -154,7 +159,10 @@ class Link:
             try:
                 there = self._connect()
             except Busy as error:
-                problem = error
+                if error.line() != problem.line():
+                    self._told(Trouble(error.line()))
+                # Without its traceback, which would keep this frame and its channel.
+                problem = Busy(error.message, error.hint)
             else:
                 if there is not None:
                     return there
@@ -166,9 +174,13 @@ class Link:
         answer = ask(self._daemon, message, _ANSWER_S)
         if answer is None:
             raise Busy("no daemon runs", MEND)
+        if answer.get("again") is True:
+            raise Busy(str(answer.get("error")))
         where, id_ = answer.get("socket"), answer.get("id")
-        if "error" in answer or not isinstance(where, str) or not isinstance(id_, str):
-            raise UserError(str(answer.get("error", "the daemon cannot lead a chat")))
+        if "error" in answer:
+            raise UserError(str(answer["error"]))
+        if not isinstance(where, str) or not isinstance(id_, str):
+            raise UserError("the daemon is of a release that leads no chat", ANEW)
         self.id, self._new = id_, False
         try:
             return channel.connect(Path(where))

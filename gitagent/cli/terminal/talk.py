@@ -274,7 +274,8 @@ class Talk:
                 try:
                     chat.encode_request(say)
                 except MalformedError as error:
-                    yield Line(f"not sent: {error}", "warn")
+                    mend = "say it shorter, or name a file to read"
+                    yield Line(f"not sent: {error}; {mend}", "warn")
                     return
                 self.unsent[say.request] = Unsent(say, self.side)
                 requests.append(say)
