@@ -263,7 +263,7 @@ except ToolError as error:
 print(text.upper(), end="")
 emit({"n": len(text)})
 """
-    assert ('no:g does not exist.\nTEXT\n{\n "n": 5\n}\n', DONE) == call(
+    assert ('no: g does not exist.\nTEXT\n{\n "n": 5\n}\n', DONE) == call(
         both, "code", source=source, nested=made_of(both, calls)
     )
     assert [("read", {"numbers": False, "path": each}) for each in "fg"] == calls
@@ -290,7 +290,7 @@ def test_code_that_fails_says_where(confined, source, said, state):
 
 
 def test_code_gets_all_that_a_call_printed_whatever_it_is(confined):
-    source = "text = tools.shell(); emit(len(text), text.strip(chr(0)))"
+    source = "text = tools.shell(); emit(str(len(text)) + text.strip(chr(0)))"
 
     assert (f"{MOST}\n", DONE) == call(
         confined, "code", source=source, nested=lambda *_: ("\0" * MOST, True)

@@ -66,9 +66,7 @@ class Tools:
 
 def emit(*values: object) -> None:
     """Put values into the output: texts as they are, others as JSON if they can be."""
-    for value in values:
-        sys.stdout.write(_shown(value))
-    sys.stdout.write("\n")
+    sys.stdout.write(" ".join(map(_shown, values)) + "\n")
     sys.stdout.flush()
 
 

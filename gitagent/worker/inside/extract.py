@@ -6,25 +6,36 @@ says what made the text.
 
 import resource
 import sys
+from importlib.metadata import version
 
 _MEMORY = 1 << 30  # bytes
 _OUTPUT = 8 << 20  # characters
+_UNSEEN = ("head", "img", "noscript", "script", "style", "svg", "template")
 
 
 def main() -> int:
     """Read UTF-8, write UTF-8."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    import html2text  # noqa: PLC0415 - so that it has the limit as well
+    # So that they have the limit as well.
+    from bs4 import BeautifulSoup  # noqa: PLC0415
+    from markdownify import ATX, MarkdownConverter  # noqa: PLC0415
 
-    maker = html2text.HTML2Text(bodywidth=0)
-    maker.ignore_images = True
-    maker.unicode_snob = True
-    version = ".".join(map(str, html2text.__version__))
+    html = sys.stdin.buffer.read().decode(errors="replace")
+    maker = MarkdownConverter(
+        heading_style=ATX,
+        escape_asterisks=False,
+        escape_underscores=False,
+        wrap=True,  # to one line a paragraph, as no width is given
+        wrap_width=None,
+    )
     try:
-        text = maker.handle(sys.stdin.buffer.read().decode(errors="replace"))
+        page = BeautifulSoup(html, "html.parser")
+        for each in page(_UNSEEN):
+            each.decompose()
+        text = maker.convert_soup(page)
     except (AssertionError, IndexError, MemoryError, RecursionError, ValueError):
         return 1
-    said = f"html2text {version}\n{text[:_OUTPUT]}"
+    said = f"markdownify {version('markdownify')}\n{text[:_OUTPUT]}"
     sys.stdout.buffer.write(said.encode(errors="replace"))
     return 0
 

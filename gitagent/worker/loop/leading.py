@@ -28,7 +28,9 @@ _LAST_S = 10.0  # to write down what is known when the daemon is gone
 
 
 def lead(api: str) -> int:
-    """Wait for an order, lead its conversation, say how it ended; return 0.
+    """Wait for an order, lead its conversation, and say how it ended.
+
+    Returns 0 if it ended well.
 
     ``api`` is that of the model; its library is loaded while the order is waited for.
     """
@@ -51,7 +53,7 @@ def lead(api: str) -> int:
         why = error.line() if isinstance(error, GitagentError) else str(error)
         over = Over(Ended.FAILED, f"It could not go on: {why}.")
     _print({"final": {**_final(over), "program": __version__}})
-    return 0
+    return 0 if over.ended in {Ended.DONE, Ended.QUESTION} else 1
 
 
 def _attempt(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> Over:

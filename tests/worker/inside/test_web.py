@@ -5,6 +5,7 @@ import http.server
 import json
 import threading
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 import pytest
 
@@ -87,10 +88,8 @@ def test_a_page_is_its_text_with_links_and_without_images_and_scripts(server, he
     text, _, last = rest.rstrip("\n").rpartition("\n")
     assert f"[{here}/#part: 200 OK]" == head
     assert "# Grüße\n\nOne **bold** claim over lines, see [here](/x)." == text
-    assert (
-        f"[extracted by html2text 2025.4.15 from {len(PAGE)} bytes of text/html]"
-        == (last)
-    )
+    maker = f"markdownify {version('markdownify')}"
+    assert f"[extracted by {maker} from {len(PAGE)} bytes of text/html]" == last
     assert (PAGE, DONE) == (snapshot, how)
 
 
