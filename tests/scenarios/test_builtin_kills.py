@@ -2,15 +2,13 @@
 
 import contextlib
 import os
-import secrets
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gitagent.host.kin import table
-from tests.support.builtin import GPT, World
+from tests.support.builtin import FOREVER, GPT, World
 from tests.support.daemon import record
 from tests.support.provider import Call, Fault, Finish, Gate, Provider, Say, Shell
 from tests.support.repos import Repo
@@ -26,8 +24,6 @@ command = ["python3", "-I", "/workspace/mcp_raw.py", "counts.txt"]
 reads = ["was_done"]
 probes = { die = "was_done", die_first = "was_done" }
 """
-# Nobody else has this as an argument.
-FOREVER = f"sleep 600.{secrets.randbelow(10**9)}"
 
 
 @pytest.fixture
@@ -39,31 +35,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         stack.callback(made.close)
         made.start(SETTINGS)
         yield made
-
-
-def running() -> list[int]:
-    """Return the pids of all that a command of ours has left."""
-    word = FOREVER.partition(" ")[2].encode()
-    found = []
-    for each in table():
-        with contextlib.suppress(OSError):
-            if word in Path(f"/proc/{each.pid}/cmdline").read_bytes().split(b"\0"):
-                found.append(each.pid)
-    return found
-
-
-def gone(world: World) -> None:
-    world.daemon.until(lambda: not running(), timeout=10, what="all of it is gone")
-
-
-def printed(world: World, name: str, word: str) -> None:
-    """Wait until a word that a command printed has come out of the sandbox."""
-
-    def there() -> bool:
-        files = (world.cache / "printed" / name).glob("*")
-        return any(word in each.read_text() for each in files)
-
-    world.daemon.until(there, timeout=60, what=f"{name} prints {word}")
 
 
 def test_whatever_is_killed_in_a_call_nothing_is_made_twice(world: World) -> None:
@@ -90,11 +61,16 @@ def test_whatever_is_killed_in_a_call_nothing_is_made_twice(world: World) -> Non
         f"tools.shell(command='echo so far; echo code >>code.txt; exec {FOREVER}')\n"
     )
     world.task("code", [Call("code", {"source": source}), DONE, Say("So.")], model=GPT)
-    world.task(
-        "asked", [Shell("echo 1 >>asked.txt"), gate, DONE, Say("So.")], model=GPT
-    )
+    steps = [
+        Shell("echo 1 >>asked.txt"),
+        gate,
+        Shell(f"echo 2 | tee -a asked.txt; exec {FOREVER}"),
+        DONE,
+        Say("So."),
+    ]
+    world.task("asked", steps, model=GPT)
 
-    printed(world, "calls", "so far")
+    world.printed("calls", "so far")
     attempt = record(world.repo, "refs/gitagent/tasks/calls")["attempts"][-1]
     os.kill(attempt["pid"], signal.SIGKILL)
     world.daemon.until(
@@ -103,14 +79,18 @@ def test_whatever_is_killed_in_a_call_nothing_is_made_twice(world: World) -> Non
         what="the server is called",
     )
     gate.wait()
-    printed(world, "code", "so far")
+    world.printed("code", "so far")
     world.daemon.kill()
-    gone(world)
+    world.gone()
     gate.release.set()
     world.again()
     calls = world.landed("calls")
     world.landed("code")
-    world.landed("asked")
+    world.printed("asked", "2")
+    world.daemon.stop()
+    world.gone()
+    world.again()
+    asked = world.landed("asked")
 
     assert [
         ("mcp__raw__die_again", "uncertain"),
@@ -130,7 +110,7 @@ def test_whatever_is_killed_in_a_call_nothing_is_made_twice(world: World) -> Non
     ]
     cut = world.results("calls", "shell")[1]
     assert cut["text"].startswith("so far\n[interrupted] gitagent ended")
-    assert ["once\ncode\n", "1\n"] == [
+    assert ["once\ncode\n", "1\n2\n"] == [
         world.show(path) for path in ("code.txt", "asked.txt")
     ]
     assert [
@@ -139,7 +119,16 @@ def test_whatever_is_killed_in_a_call_nothing_is_made_twice(world: World) -> Non
         ("shell", "interrupted"),
         ("finish", "done"),
     ] == [(each["tool"], each["state"]) for each in world.results("code")]
-    for name, begun in (("calls", 3), ("code", 2), ("asked", 2)):
+    assert ["interrupted", "interrupted", "ok"] == [
+        each["outcome"] for each in asked["attempts"]
+    ]
+    assert [("done", "[no output]"), ("interrupted", "2")] == [
+        (each["state"], each["text"].split("\n")[0])
+        for each in world.results("asked", "shell")
+    ]
+    ends = [each["ended"] for each in world.entries("asked") if each["kind"] == "end"]
+    assert ["stopped", "done"] == ends
+    for name, begun in (("calls", 3), ("code", 2), ("asked", 3)):
         kinds = [each["kind"] for each in world.entries(name)]
         assert (begun, 0) == (kinds.count("begin"), kinds.count("rewind"))
     assert [] == [*(world.cache / "printed").glob("*")]

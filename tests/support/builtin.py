@@ -1,18 +1,25 @@
 """A repository, a scripted provider of both kinds, and a daemon: the built-in agent."""
 
+import contextlib
 import json
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gitagent.host.kin import table
 from gitagent.host.place import cache_root
 from tests.support.daemon import Daemon, record
 from tests.support.provider import Provider, Script
 from tests.support.repos import Repo
+from tests.support.waiting import wait_for
 
 KEY = "PLANTED_KEY"
 CLAUDE = "one:model-1"  # speaks the API "anthropic"
 GPT = "two:model-2"  # speaks the API "openai"
+
+# A command that nobody else runs.
+FOREVER = f"sleep 600.{secrets.randbelow(10**9)}"
 
 CONFIG = """\
 [model]
@@ -115,6 +122,19 @@ class World:
         except OSError:
             return ""
 
+    def printed(self, name: str, word: str) -> None:
+        """Wait until a word that a command printed has come out of its sandbox."""
+
+        def there() -> bool:
+            files = (self.cache / "printed" / name).glob("*")
+            return any(word in each.read_text() for each in files)
+
+        self.daemon.until(there, timeout=60, what=f"{name} prints {word}")
+
+    def gone(self) -> None:
+        """Wait until nothing is left of commands that would run for ever."""
+        wait_for(lambda: not _running(), timeout=10, what="all of it is gone")
+
     def entries(self, name: str) -> list[dict[str, Any]]:
         """Return the entries of a conversation, oldest first."""
         ref = f"refs/gitagent/conversations/{name}"
@@ -136,6 +156,16 @@ class World:
         found = [each.json for each in self.provider.requests if each.method == "POST"]
         marked = [each for each in found if f"# Task {name}:" in json.dumps(each)]
         return [each for each in marked if each.get("tools")]
+
+
+def _running() -> list[int]:
+    word = FOREVER.partition(" ")[2].encode()
+    found = []
+    for each in table():
+        with contextlib.suppress(OSError):
+            if word in Path(f"/proc/{each.pid}/cmdline").read_bytes().split(b"\0"):
+                found.append(each.pid)
+    return found
 
 
 def _toml(value: Any) -> str:
