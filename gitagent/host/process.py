@@ -78,13 +78,14 @@ def run(
     on_start: Callable[[int], None] | None = None,
     pass_fds: Sequence[int] = (),
     leave: Callable[[int], None] | None = None,
+    grace: float = GRACE_S,
 ) -> Exit:
     """Run a command to its end, its time limit (seconds), or the cancellation.
 
     ``stdin`` is what is fed to it, or a descriptor that it reads from; None is
     /dev/null. ``on_output`` gets every chunk of standard output, also what is not kept;
     ``on_start`` gets the pid. On timeout or cancellation the group gets SIGTERM and,
-    two seconds later, SIGKILL. If a callback raises, the group is killed and the
+    ``grace`` seconds later, SIGKILL. If a callback raises, the group is killed and the
     exception goes on. With ``leave``, what a command has left running when it ended by
     itself goes on; ``leave`` gets a descriptor of its output, which does not block and
     is to be read and closed. A command that cannot be started is an Exit with
@@ -108,7 +109,7 @@ def run(
         code = 127 if getattr(error, "errno", None) == errno.ENOENT else 126
         reason = os.fsencode(f"{argv[0] if argv else ''}: {_reason(error)}")
         return Exit(code, stderr=reason, started=False)
-    talk = _Talk(child, memoryview(feed), keep, on_output, leave)
+    talk = _Talk(child, memoryview(feed), keep, on_output, leave, grace)
     try:
         if on_start is not None:
             on_start(child.pid)
@@ -138,6 +139,7 @@ class _Talk:
     keep: int
     on_output: Callable[[bytes], None] | None
     leave: Callable[[int], None] | None = None
+    grace: float = GRACE_S
     head: list[bytes] = field(default_factory=list)
     kept: int = 0
     dropped: int = 0
@@ -172,7 +174,7 @@ class _Talk:
     def _serve(
         self, selector: Selector, pidfd: int, stop: int, deadline: float
     ) -> None:
-        signals = [(signal.SIGTERM, GRACE_S), (signal.SIGKILL, _DEATH_S)]
+        signals = [(signal.SIGTERM, self.grace), (signal.SIGKILL, _DEATH_S)]
         while True:
             left = max(0.0, deadline - monotonic())
             ready = [key for key, _ in selector.select(left)]

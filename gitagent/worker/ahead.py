@@ -25,6 +25,8 @@ _PASSED = (
     "GITAGENT_FAILPOINT",
 )
 _GRACE_S = 60.0  # it has a clock of its own, and after that something is wrong
+# A command that is deaf takes it two seconds to end, and then it writes down how.
+_STOP_S = 8.0
 _EVER_S = 14 * 86400.0  # about the longest that poll(2) can wait
 
 
@@ -88,6 +90,7 @@ class Ahead:
                     on_output=self._hear,
                     cancel=self._cancel,
                     on_start=self._started,
+                    grace=_STOP_S,
                 )
             )
         finally:

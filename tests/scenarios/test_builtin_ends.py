@@ -12,6 +12,7 @@ from tests.support.provider import Gate, Provider, Shell
 from tests.support.repos import Repo
 
 HANGS = Shell(f"echo so far | tee ended.txt; exec {FOREVER}")
+DEAF = Shell(f"trap '' TERM; echo so far; exec {FOREVER}")
 SHORT = '+++\nagent = "a-changed"\ntimeout = "5s"\n+++\n# Do changed soon\n'
 CUT = ("interrupted", "so far")
 SOON_S = 20  # seconds, on a machine that does other things too
@@ -37,7 +38,7 @@ def ended(world: World, name: str) -> tuple[list[str], list[tuple[str, str]]]:
 def test_what_is_ended_by_others_ends_soon_and_says_how(world: World) -> None:
     gate = Gate()
     for name in ("stopped", "gone"):
-        world.task(name, [HANGS], model=GPT)
+        world.task(name, [DEAF if name == "stopped" else HANGS], model=GPT)
     # A command is ended a moment before its attempt is, and the model asked once more.
     world.task("changed", [HANGS, HANGS, Gate()], model=GPT)
     world.task("moved", [gate, HANGS], model=GPT)
