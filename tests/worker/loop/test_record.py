@@ -208,3 +208,29 @@ def test_what_is_no_conversation_is_refused_in_one_line(repo, opened):
 
     with pytest.raises(UserError, match="is no record of a conversation"):
         Conversation.open(opened, "fix-login")
+
+
+def test_one_that_cannot_be_written_stays_as_it_was(opened, repo):
+    conversation = begun(opened)
+    before = conversation.entries
+    blocked = full(repo)
+    for _ in range(2):
+        with pytest.raises(GitagentError):
+            conversation.append(read_call("mine"))
+    for each in blocked:
+        each.unlink()
+
+    assert before == conversation.entries
+    with opened.objects() as objects:
+        assert [*before] == read(objects, "fix-login")
+    assert 3 == Conversation.open(opened, "fix-login").append(read_call("on")).number
+
+
+def full(repo):
+    """Let no object be stored any more; return what stands in the way."""
+    objects = repo.common_dir / "objects"
+    fans = [objects / f"{number:02x}" for number in range(256)]
+    made = [each for each in fans if not each.exists()]
+    for each in made:
+        each.touch()
+    return made
