@@ -81,6 +81,7 @@ def answer(message):
             note("begun")
         again = word == "changes" and counts.read_text().count("begun") > 1
         about = "other words" if again else "words"
+        about *= 30_000 if word == "talks" else 1
         return {
             "tools": [
                 {"name": name, "description": about, "inputSchema": schema}

@@ -36,7 +36,9 @@ from gitagent.worker.inside.mcp_line import (
 _STARTS = 10  # connections to one server; one that needs more is of no use
 _SPARE_S = 2.0  # for the library to see what we have seen
 _WHY_S = 0.5  # for it to end a connection that could not be made
-_TEXT = 8 << 20  # characters of an answer
+# Characters of an answer. As JSON, where one has up to six bytes, it is still less than
+# what of a call comes out of the sandbox.
+_TEXT = 2 << 20
 _CLIENT_ERRORS = range(400, 500)
 
 # Errors that the library makes up itself; a server can send them too, and is then
@@ -198,10 +200,12 @@ def _answer(result: types.CallToolResult) -> Object:
     if len(text) > _TEXT:
         text = f"{text[:_TEXT]}\n[{len(text) - _TEXT} more characters are left out]"
     structured = result.structured_content
+    done = structured.get("done") if isinstance(structured, dict) else None
     return {
         "state": "failed" if result.is_error else "done",
         "text": text,
-        "structured": structured if isinstance(structured, dict) else None,
+        # Of it only what a probe says is used.
+        "structured": {"done": done} if isinstance(done, bool) else None,
     }
 
 

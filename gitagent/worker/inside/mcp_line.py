@@ -33,6 +33,7 @@ _READY_S = 30.0  # for a server to start and say which tools it has
 _LEAVE_S = 8.0  # for the library to end a server that does not end itself
 _PAGES = 20
 _TOOLS = 500
+_SAID = 1 << 20  # characters of what they say; all servers answer in one message
 _COMPLAINT = 1000  # characters of what a server wrote to standard error
 
 
@@ -206,6 +207,7 @@ class Line:
 async def _tools(client: Client) -> list[Object]:
     """Return all tools of a server, each with a print of what it says of it."""
     found: list[Object] = []
+    size = 0
     cursor: str | None = None
     for _ in range(_PAGES):
         page = await client.session.list_tools(
@@ -218,6 +220,9 @@ async def _tools(client: Client) -> list[Object]:
                 "schema": each.input_schema,
             }
             text = json.dumps(said, sort_keys=True)
+            size += len(text)
+            if size > _SAID:
+                return found[:_TOOLS]
             found.append({**said, "print": sha256(text.encode()).hexdigest()})
         cursor = page.next_cursor
         if cursor is None or len(found) > _TOOLS:

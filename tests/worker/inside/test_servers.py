@@ -8,11 +8,13 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import mcp_types as types
 import pytest
 
 from gitagent.core.conversation import CallState, Origin
 from gitagent.core.settings import Mcp
 from gitagent.host.cancel import Cancel
+from gitagent.worker.inside import doing, mcp_host
 from gitagent.worker.inside import servers as inner
 from gitagent.worker.loop.bodies import Output, Way
 from gitagent.worker.loop.servers import Servers
@@ -114,6 +116,24 @@ def test_what_is_no_text_is_told_by_kind_and_size(plain):
         "[resource file:///y of a/b, 3 bytes]",
         "",
     ]
+
+
+def test_an_answer_without_measure_is_cut_to_what_can_come_out():
+    block = types.TextContent(text="\u4e00" * (3 << 20))
+    more = {"done": True, "more": "x" * (20 << 20)}
+    answer = mcp_host._answer(
+        types.CallToolResult(content=[block], structured_content=more)
+    )
+
+    assert len(json.dumps(answer)) < doing.OUTPUT - doing.LAST
+    assert ("done", {"done": True}) == (answer["state"], answer["structured"])
+    assert answer["text"].endswith(f"\n[{1 << 20} more characters are left out]")
+
+
+def test_a_server_that_talks_without_measure_offers_what_it_says_first(root):
+    around = Around(root, command=(*RAW, str(root / "counts-talks"), "talks"))
+
+    assert 6 == len(around.offered)
 
 
 def test_a_server_has_the_variables_of_its_table_and_the_worktree(plain, root):
