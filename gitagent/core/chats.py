@@ -135,7 +135,7 @@ def first_told(entries: int, since: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the standing agent proposes, for a person to decide."""
+    """What the standing agent proposes or may not do yet, for a person to decide."""
 
     number: int  # of the entry
     call: Call
@@ -161,10 +161,17 @@ def proposal(entries: Sequence[Entry], number: int) -> Proposal | str:
     return made
 
 
+def ways(entries: Sequence[Entry]) -> str:
+    """Return how a person answers the newest question of the gate, as a sentence."""
+    asked = [each for each in entries if each.state is CallState.NEEDS_DECISION]
+    number = asked[-1].number if asked else 0
+    return f" Say /yes {number} or /no {number} in `gitagent chat`." if asked else ""
+
+
 def _proposes(entry: Entry) -> bool:
     if entry.kind is not Kind.RESULT or entry.via:
         return False
-    asks = entry.tool == START and entry.state is CallState.NEEDS_DECISION
+    asks = entry.state is CallState.NEEDS_DECISION
     return asks or (entry.tool == PROPOSE and entry.state is CallState.DONE)
 
 

@@ -20,6 +20,8 @@ from gitagent.git.repository import Repository
 from gitagent.host import boot, clock, place
 from gitagent.host.engine import Engine
 from gitagent.worker import exchanges, sandbox, talking
+from gitagent.worker.backends.launch import Refused
+from gitagent.worker.backends.model import servers_of
 from gitagent.worker.folder import Folder
 from gitagent.worker.loop import record, spec
 from gitagent.worker.models import Models
@@ -94,6 +96,9 @@ def order(
             f"the agent {AGENT} cannot be used, or is not of the backend {GATED}",
             "see: gitagent agents",
         )
+    servers = servers_of(agent, settings.mcp)
+    if isinstance(servers, Refused):
+        raise UserError(servers.reason.rstrip("."))
     machine = snapshot.machine
     confined = settings.sandbox.mode is SandboxMode.REQUIRED
     if problem := machine.full or (machine.sandbox if confined else None):
@@ -174,6 +179,7 @@ def spec_of(
         loop=order.settings.loop,
         tools=agent.tools,
         decide=agent.decide,
+        mcp={name: order.settings.mcp[name] for name in agent.mcp},
         hooks=order.settings.hook,
         system=tuple(spec.Words(each.producer, each.text) for each in said),
         goes_on=True,

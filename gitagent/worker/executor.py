@@ -58,7 +58,7 @@ _NESTED = 1000  # calls that one call of code may make; each is a commit
 _PROBE_S = 60.0
 _LEAST_S = 0.1  # that a body is given, however late it is
 
-_ASKED = (
+ASKED = (  # what a model is told of a question of the gate
     " The question is put to them. When you are continued with their answer, make the"
     " very same call again; until then do what does not depend on it."
 )
@@ -96,8 +96,11 @@ class Executor:
         told: Callable[[Entry], None] = lambda _: None,
         attempt: int = 1,
         deadline: float = float("inf"),
+        asked: str = ASKED,
     ) -> None:
         """``bodies`` are by tool; the one of ``hook`` runs the hooks.
+
+        ``asked`` says to the model how a question of the gate is answered.
 
         ``told`` gets each entry once it is durable, from any thread. ``deadline`` is
         on the clock that never jumps.
@@ -112,6 +115,7 @@ class Executor:
         self._told = told
         self._attempt = attempt
         self._deadline = deadline
+        self._how_asked = asked
         self._order = threading.Lock()  # of calls that code makes
         self._gated: list[Question] = []  # by the gate, in this round
         self._posed: tuple[Question, ...] = ()  # by the model, in this round
@@ -141,6 +145,16 @@ class Executor:
             return [each.result() for each in running]
         return [self._told_of(each, cancel) for each in made]
 
+    def confirmed(self, call: Call, cancel: Cancel) -> Entry:
+        """Make a call that a person has said yes to, and return its result.
+
+        What the gate denies now is not made, whatever they said.
+
+        Raises:
+            GitagentError: as `run`.
+        """
+        return self._one(understood(self.offer, call), cancel, agreed=True)[0]
+
     def recover(self) -> list[Entry]:
         """Answer what an earlier process has left open, and make nothing again."""
         found = [self._cut_off(each) for each in pending(self._conversation.entries)]
@@ -154,9 +168,11 @@ class Executor:
         each, _ = self._one(made, cancel)
         return Answered(each.call, each.text, each.state is not CallState.DONE)
 
-    def _one(self, made: Made, cancel: Cancel) -> tuple[Entry, Output]:
+    def _one(
+        self, made: Made, cancel: Cancel, *, agreed: bool = False
+    ) -> tuple[Entry, Output]:
         began = clock.monotonic()
-        refused, note = self._refused(made, cancel)
+        refused, note = self._refused(made, cancel, agreed=agreed)
         if refused is not None:
             return self._receipt(made, refused, began), refused
         key = self._key(made.call)
@@ -174,7 +190,9 @@ class Executor:
             around.told(self._hooks, made.tool, told, self._hook(cancel))
         return result, output
 
-    def _refused(self, made: Made, cancel: Cancel) -> tuple[Output | None, str]:
+    def _refused(
+        self, made: Made, cancel: Cancel, *, agreed: bool
+    ) -> tuple[Output | None, str]:
         """Return why a call is not made, or None and what the gate notes of it."""
         if made.slip:
             return _said(made.slip, CallState.FAILED), ""
@@ -187,8 +205,10 @@ class Executor:
         before = self._intended_before()
         entries = self._conversation.entries
         verdict, state = self.gate.judge(made.effects, entries, before)
+        if agreed and state is CallState.NEEDS_DECISION:
+            state = None
         if state is not None:
-            asked = "" if verdict.question is None else _ASKED
+            asked = "" if verdict.question is None else self._how_asked
             self._gated += [verdict.question] if verdict.question else []
             return _said(verdict.sentence + asked, state), ""
         if self._hooks:

@@ -153,6 +153,7 @@ def test_a_profile_is_what_was_begun_last_whatever_was_put_aside():
 
 PROPOSED = Call("c1", "propose", "{}")
 STARTED = Call("c2", "start_task", "{}")
+FETCHED = Call("c3", "web_fetch", "{}")
 
 
 def result(call, state):
@@ -167,6 +168,8 @@ def result(call, state):
         (PROPOSED, CallState.DENIED, False),
         (STARTED, CallState.NEEDS_DECISION, True),
         (STARTED, CallState.DONE, False),
+        (FETCHED, CallState.NEEDS_DECISION, True),
+        (FETCHED, CallState.DENIED, False),
     ],
 )
 def test_a_proposal_is_a_call_that_waits_for_a_persons_word(call, state, expected):

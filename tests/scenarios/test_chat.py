@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitagent.core.chat import Greeting, Hello, Stop
+from gitagent.core.chat import Decide, Greeting, Hello, Stop, Told
 from gitagent.host import place
 from gitagent.host.socket import ask
-from tests.support.builtin import World
+from tests.support.builtin import GPT, World
 from tests.support.daemon import gitagent
 from tests.support.provider import Call, Gate, Provider, Say
 from tests.support.repos import Repo
@@ -134,6 +134,39 @@ def test_a_stop_ends_a_turn_and_a_chat_goes_on_after_its_daemon_was_killed(world
     assert "It was stopped." == stopped.sentence
     assert "chat-1" == greeting.id
     assert answer.text in {"Never.", "After all."}
+
+
+def test_a_chat_has_its_servers_and_makes_what_the_gate_asked_about_after_a_yes(world):
+    definition = (
+        f'+++\nbackend = "model"\nmodel = "{GPT}"\nmay = []\nmcp = ["raw"]\n'
+        'decide = ["network"]\nnetwork = ["127.0.0.1:1"]\n+++\n'
+    )
+    raw = (Path(__file__).parents[1] / "support/mcp_raw.py").read_text()
+    world.repo.commit({".agent/agents/standing.md": definition, "raw.py": raw})
+    world.daemon.close()
+    world.start(
+        '[mcp.raw]\ncommand = ["python3", "-I", "/workspace/raw.py", "/tmp/counts"]\n'
+        'reads = ["echo"]\n[sandbox]\nnetwork = ["127.0.0.1:1"]\n'
+    )
+    world.provider.script(
+        "talk",
+        [
+            Call("mcp__raw__echo", {"text": "hi"}),
+            Call("web_fetch", {"url": "http://127.0.0.1:1/"}),
+        ],
+    )
+    with person(world) as first:
+        first.say("script: talk Look.", "r1")
+        asked = first.answer("r1")
+        results = world.entries("_chat-1")
+        number = next(e["number"] for e in results if e["tool"] == "web_fetch")
+        first.send(Decide(number, yes=True))
+        first.until(Told, lambda told: told.entry.text.startswith("[gitagent] web_f"))
+
+    results = [e for e in world.entries("_chat-1") if e["kind"] == "result"]
+    assert "hi!" in results[0]["text"]
+    assert f"/yes {number}" in asked.sentence
+    assert ["done", "needs_decision", "failed"] == [each["state"] for each in results]
 
 
 def test_what_cannot_be_opened_is_said(world):

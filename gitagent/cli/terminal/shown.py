@@ -14,10 +14,6 @@ from gitagent.core.conversation import Call, CallState, Ended, Entry, Kind, Orig
 from gitagent.files import clean
 
 QUEUED: Final = " (queued)"
-# Results that a person confirms or turns down.
-PROPOSALS: Final = frozenset(
-    {("propose", CallState.DONE), ("start_task", CallState.NEEDS_DECISION)}
-)
 
 # Words of ours to the model, of something that people see anyway.
 _TO_MODEL = frozenset({chats.STOPPED, forking.OPENING})
@@ -133,7 +129,8 @@ def _result(entry: Entry) -> Line:
     name = " ".join(filter(None, [entry.tool, entry.what]))
     name = clean.sentence(name, _CALL)
     told = clean.sentence(entry.text, _ASIDE)
-    if (entry.tool, entry.state) in PROPOSALS:
+    proposed = (entry.tool, entry.state) == (chats.PROPOSE, CallState.DONE)
+    if proposed or (entry.state is CallState.NEEDS_DECISION and not entry.via):
         ways = f"/yes {entry.number} or /no {entry.number}"
         return Line(f"  ? {name}: {told} ({ways})", "warn")
     match entry.state:

@@ -5,6 +5,7 @@ record of the repository: an attempt goes on with that of the one before.
 """
 
 import json
+from collections.abc import Mapping
 
 from gitagent import __version__
 from gitagent.core.agent import Agent
@@ -43,7 +44,7 @@ def prepare(
     agent = order.agent
     if means is None or order.models is None:
         return Refused(f"Agent {agent.name} (model) was given no model.")
-    servers = _servers(order, agent)
+    servers = servers_of(agent, order.settings.mcp)
     if isinstance(servers, Refused):
         return servers
     task = json.loads(taskinfo.taskinfo(order, clock.stamp()))
@@ -114,8 +115,8 @@ def _name(order: Order) -> str:
     return task if order.models is None else order.models.conversation(task)
 
 
-def _servers(order: Order, agent: Agent) -> dict[str, Mcp] | Refused:
-    known = order.settings.mcp
+def servers_of(agent: Agent, known: Mapping[str, Mcp]) -> dict[str, Mcp] | Refused:
+    """Return the MCP servers of an agent, or why it cannot have them."""
     missing = [name for name in agent.mcp if name not in known]
     if missing:
         return Refused(

@@ -123,6 +123,8 @@ def _rewind(stage: Stage, client: Client, to: int, *, sure: bool) -> None:
 
 
 def _decide(stage: Stage, number: int, carry: Carry, *, yes: bool) -> None:
+    if stage.room.name.side:
+        raise UserError("a side chat can only read", "end it first")
     found = chats.proposal(stage.room.entries, number)
     if isinstance(found, str):
         raise UserError(found.rstrip("."))
@@ -138,8 +140,21 @@ def _decide(stage: Stage, number: int, carry: Carry, *, yes: bool) -> None:
             binding=True,
         )
     )
-    if yes:
+    if yes and tool in {chats.PROPOSE, chats.START}:
         _carried_out(stage, found, carry)
+    elif yes:
+        _made(stage, found)
+
+
+def _made(stage: Stage, found: Proposal) -> None:
+    """Make the call that the gate has asked about."""
+    stage.room.do(State.WORKING)
+    with stage.halting() as halt:
+        call = replace(found.call, id=found.request)
+        result = stage.leading.confirmed(call, halt)
+    # Whoever says it: what was fetched stays the web's.
+    told = f"[gitagent] {result.tool} {result.what} ({result.state}): {result.text}"
+    stage.record(Entry(Kind.INPUT, text=told, origin=result.origin))
 
 
 def _carried_out(stage: Stage, found: Proposal, carry: Carry) -> None:

@@ -262,6 +262,8 @@ class Chat:
             if over.ended is Ended.STOPPED:
                 self._stage.record(Entry(Kind.INPUT, text=chats.STOPPED))
             said = "" if over.ended is Ended.DONE else over.sentence or str(over.ended)
+            if over.ended is Ended.QUESTION:
+                said += chats.ways(self.room.entries)
             self._stage.record(Entry(Kind.END, ended=over.ended, text=said))
             # Who is answered may go on at once.
             self._busy = False

@@ -9,7 +9,7 @@ from gitagent.core import chats
 from gitagent.core import profile as profiles
 from gitagent.core.chats import Name
 from gitagent.core.compaction import Plan
-from gitagent.core.conversation import Ended, Entry
+from gitagent.core.conversation import Call, Ended, Entry
 from gitagent.git.repository import Repository
 from gitagent.model.provider import Heard, NoTurn
 from gitagent.worker.loop import sides
@@ -36,6 +36,10 @@ class Leading(Protocol):
 
     def turn(self, halt: Halt, heard: Heard) -> Over:
         """Go on from the record until the model only talks, or something is over."""
+        ...
+
+    def confirmed(self, call: Call, halt: Halt) -> Entry:
+        """Make a call that a person has said yes to, and return its result."""
         ...
 
     def sum_up(self, plan: Plan, halt: Halt) -> str | NoTurn:

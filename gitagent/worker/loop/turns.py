@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gitagent.core import compaction
 from gitagent.core.compaction import Plan
-from gitagent.core.conversation import Ended, Entry, Kind, Origin
+from gitagent.core.conversation import Call, Ended, Entry, Kind, Origin
 from gitagent.host.cancel import Cancel
 from gitagent.model.provider import (
     Ask,
@@ -126,6 +126,10 @@ class Leader:
         made = self.conversation.append(entry, attachments)
         self._told(made)
         return made
+
+    def confirmed(self, call: Call, halt: Halt) -> Entry:
+        """Make a call that a person has said yes to, and return its result."""
+        return self._executor.confirmed(call, halt)
 
     def sum_up(self, plan: Plan, halt: Halt) -> str | NoTurn:
         """Return a summary of what was said, or why there is none."""

@@ -11,7 +11,7 @@ from gitagent.host import clock
 from gitagent.host.cancel import Cancel
 from gitagent.model import making
 from gitagent.model.provider import Provider
-from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.executor import ASKED, Executor, Gate
 from gitagent.worker.loop import printed
 from gitagent.worker.loop.bodies import Bodies
 from gitagent.worker.loop.fetching import Fetching
@@ -22,6 +22,11 @@ from gitagent.worker.loop.record import Conversation
 from gitagent.worker.loop.servers import Servers
 from gitagent.worker.loop.spec import Spec
 from gitagent.worker.loop.turns import Leader
+
+_ASKED_HERE = (
+    " The person is asked here. When they say yes it is made at once, and you are told"
+    " what came of it; do not call it again."
+)
 
 
 @contextmanager
@@ -82,6 +87,7 @@ def wired(
             attempt=spec.attempt,
             # A chat has no end of its own; each of its turns has a limit.
             deadline=inf if spec.chat else clock.monotonic() + spec.seconds,
+            asked=_ASKED_HERE if spec.chat else ASKED,
         )
 
         def provider() -> Provider:

@@ -106,6 +106,12 @@ class Leader:
                 result = Entry(Kind.RESULT, call=call.id, tool=call.tool)
                 self._record(replace(result, state=step.state, origin=step.origin))
 
+    def confirmed(self, call, _halt: Halt) -> Entry:
+        made = Entry(Kind.RESULT, call=call.id, tool=call.tool, text="a page")
+        made = replace(made, state=CallState.DONE, origin=Origin.WEB)
+        self._record(made)
+        return made
+
     def sum_up(self, plan, _halt: Halt) -> str | NoTurn:
         self.model.asked.append([each.text for each in plan.entries])
         return self.model.sums.pop(0)

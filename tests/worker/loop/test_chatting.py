@@ -9,6 +9,7 @@ from gitagent.core.chat import (
     Bye,
     Decide,
     Delta,
+    Doing,
     Greeting,
     Hello,
     Plan,
@@ -504,6 +505,48 @@ def test_a_proposal_is_carried_out_once_and_only_after_a_yes(
     )
     assert [] == pending(chat.entries())
     assert "decided already" in trouble.sentence
+
+
+def test_a_call_that_the_gate_asked_about_is_made_after_a_yes(start, model):
+    call = Call("c1", "web_fetch", '{"url": "https://a.example/"}')
+    steps = [Step("May I?", (call,), state=CallState.NEEDS_DECISION)]
+    model.steps = [*steps, Step(over=Over(Ended.QUESTION, "May it?"))]
+    chat = start()
+    with chat.person() as person:
+        person.say("a")
+        asked = person.answer("a")
+        person.send(Decide(4, yes=True))
+        told = person.until(Told, lambda told: "a page" in told.entry.text)
+        told = person.until(Told, lambda told: told.entry.kind is Kind.INPUT)
+        person.until(Doing, lambda doing: doing.state is State.IDLE)
+        person.send(Decide(4, yes=True))
+        trouble = person.until(Trouble)
+
+    made = [e.call for e in chat.entries() if e.kind is Kind.RESULT]
+    assert "May it? Say /yes 4 or /no 4 in `gitagent chat`." == asked.sentence
+    assert ["c1", "decide 4"] == made
+    assert Origin.WEB is told.entry.origin
+    assert "[gitagent] web_fetch  (done): a page" == told.entry.text
+    assert "decided already" in trouble.sentence
+    assert [] == chat.carried
+
+
+def test_a_side_chat_decides_nothing(start, model):
+    call = Call("c1", "propose", '{"task": "fix", "answers": ["1=b"]}')
+    model.steps = [Step("I propose.", (call,))]
+    chat = start()
+    with chat.person() as person:
+        person.say("a")
+        person.answer("a")
+        person.send(Side())
+        person.until(Greeting, lambda greeting: greeting.side == 1)
+        person.say("b")
+        person.answer("b")
+        person.send(Decide(4, yes=True))
+        trouble = person.until(Trouble)
+
+    assert [] == chat.carried
+    assert "end it first" in trouble.sentence
 
 
 def test_what_a_person_turns_down_is_not_done(start, model):

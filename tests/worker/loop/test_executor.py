@@ -373,6 +373,22 @@ def test_what_needs_a_decision_is_asked_once_answered_and_made(make):
     assert 1 == len(body.calls)
 
 
+def test_what_a_person_has_confirmed_is_made_unless_the_gate_denies_it_by_now(make):
+    body = Body()
+    executor = make(body, gate=Gate(FACTS, decide=("write",)), asked=" Wait.")
+    wanted = call("write", path="a", content="x")
+    (answered,) = executor.run([wanted], Cancel())
+    made = executor.confirmed(replace(wanted, id="decide 3"), Cancel())
+    facts = replace(FACTS, forbidden=("a",))
+    executor.gate = replace(executor.gate, facts=facts)
+    denied = executor.confirmed(replace(wanted, id="decide 4"), Cancel())
+
+    assert answered.text.endswith(" Wait.")
+    assert (CallState.DONE, "decide 3") == (made.state, made.call)
+    assert CallState.DENIED is denied.state
+    assert 1 == len(body.calls)
+
+
 def test_a_yes_counts_once_also_after_a_restart(make):
     gate = Gate(FACTS, decide=("shell",))
     first = make(Body(), gate=gate)
