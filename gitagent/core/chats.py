@@ -19,6 +19,8 @@ STOPPED: Final = (  # what the model is told of a stop
     "[gitagent] The person stopped you here. Wait for what they say next."
 )
 LISTENING: Final = "listening"  # what the process prints when it can be connected to
+FREE: Final = "free"  # that nobody looks, and no turn is under way
+TAKEN: Final = "taken"  # that this is over
 
 _SIDE = re.compile(r"(?P<chat>.+)\.side(?P<number>[1-9][0-9]{0,8})")
 

@@ -7,9 +7,11 @@ from typing import Final
 from gitagent.core import chats
 from gitagent.core.agent import Agent
 from gitagent.core.chats import Name
+from gitagent.core.failure import Failure
 from gitagent.core.grants import GATED
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import CONVERSATIONS, EXCHANGES
+from gitagent.core.models import Route
 from gitagent.core.reach import Facts
 from gitagent.core.settings import SandboxMode
 from gitagent.core.snapshot import Snapshot
@@ -119,6 +121,17 @@ def order(
     )
 
 
+def _mends(order: Order, route: Route) -> dict[str, str]:
+    """Return what a person does about failures, for them to read in the chat."""
+    name = route.first.provider
+    provider = order.settings.model.providers[name]
+    made = {str(key): f"{mend}." for key, mend in talking.mends(name, provider).items()}
+    if len(route.models) == 1:  # else another one may be what could not be reached
+        where = f"[model.providers.{name}]"
+        made[Failure.UNREACHABLE] = f"Look whether it runs, and at base_url in {where}."
+    return made
+
+
 def _bounded(agent: Agent) -> Agent:
     may = tuple(each for each in agent.may if each not in _NEVER)
     return replace(agent, may=may)
@@ -167,6 +180,7 @@ def spec_of(
             shown=str(route.first),
             socket=talk.means.socket,
             token=talk.means.token,
+            mends=_mends(order, route),
         ),
         owner=place.owner(order.repo.common_dir),
         confinement=inside,

@@ -52,6 +52,8 @@ class _Open:
     said: str = ""  # its last line
     error: str = ""
     over: bool = False
+    free: bool = False  # nobody looks, and no turn is under way
+    target: str = ""  # commit that it looks at
 
     @property
     def socket(self) -> str:
@@ -66,6 +68,8 @@ class _Open:
         for line in data.decode("utf-8", "replace").splitlines():
             if line == chats.LISTENING:
                 self.ready.set()
+            elif line in {chats.FREE, chats.TAKEN}:
+                self.free = line == chats.FREE
             elif line.strip():
                 self.said = line
                 log(self.name.conversation, line)
@@ -95,8 +99,12 @@ class Chats:
                 raise Busy("the daemon is just starting", "try again")
             id_ = wanted if isinstance(wanted, str) else ""
             one = self._ready(self._opened(id_, snapshot, new=new))
-            if not _listens(one.socket):
-                # Its process has just died, and its thread is about to see it.
+            # Nobody would see it go, and who comes sees what is now.
+            late = one.free and one.target != snapshot.target.commit
+            if late:
+                one.close()
+            if late or not _listens(one.socket):
+                # Its process has ended, and its thread is about to see it.
                 one.thread.join(_DEAD_S)
                 one = self._ready(self._opened(one.name.chat, snapshot, new=False))
         except (GitagentError, OSError) as error:
@@ -145,7 +153,7 @@ class Chats:
                 raise UserError((route.reason if route else "no model").rstrip("."))
             where = Path(outlet.make_folder(self._models.owner))
             ahead = Ahead(route.api, self._models.owner, Cancel())
-            one = self._open[name.chat] = _Open(name, where, ahead)
+            one = self._open[name.chat] = _Open(name, where, ahead, target=order.target)
             one.thread = threading.Thread(
                 target=self._run, args=(one, order), name=f"chat {name.chat}"
             )

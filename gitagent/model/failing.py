@@ -44,14 +44,19 @@ def refused(
     sentence = " ".join(what.message.split())[:_SENTENCE]
     if "budget" in names:
         return NoTurn(Wrong.BUDGET, sentence, partial)
-    overflow = failure.classify(status, what) is Failure.OVERFLOW
-    if overflow or Failure.OVERFLOW in names:
+    # The gateway names it where the error is its own; the provider's is passed on.
+    found = next((each for each in Failure if each in names), None)
+    known = found or failure.classify(status, what)
+    if known is Failure.OVERFLOW:
         return NoTurn(Wrong.OVERFLOW, sentence or "The context is too long.", partial)
     if ask.tools and any(each in sentence.lower() for each in _TOOLLESS):
         return _toolless(model, f" Its provider says: {sentence}")
-    sentence = sentence or f"The model's provider answered with the status {status}."
-    cut = Failure.CUT in names
-    return NoTurn(Wrong.CUT if cut else Wrong.OTHER, sentence, partial)
+    if found is None and "gitagent" not in names:
+        said = f"The provider of {model} answered {known}"
+        said += f" ({status})" if status != 200 else ""
+        sentence = f"{said}: {sentence.rstrip('.')}." if sentence else f"{said}."
+    wrong = Wrong.CUT if known is Failure.CUT else Wrong.OTHER
+    return NoTurn(wrong, sentence, partial, known)
 
 
 def broken(error: BaseException, partial: str = "") -> NoTurn:

@@ -89,6 +89,7 @@ class NoTurn:
     wrong: Wrong
     sentence: str
     partial: str = ""  # text that had come
+    failure: str = ""  # one of `core.failure.Failure`, if it was one of the provider's
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from gitagent.core.budget import Limits, Short, limits
 from gitagent.core.failure import Failure
 from gitagent.core.models import Route, route, talks
 from gitagent.core.question import Asker, Question
+from gitagent.core.settings import Provider
 from gitagent.core.task import Outcome
 from gitagent.host import clock, outlet
 from gitagent.host.confinement import HOME, Door
@@ -76,15 +77,21 @@ class Talk:
             said = "" if trouble in ending.reason else f"{ending.reason} "
             return replace(ending, reason=f"{said}{trouble}")
         access = self.gateway.access
-        what = credentials.mend(name, access.model.providers[name])
-        if failure is Failure.FUNDS:
-            what = f"pay for its account, or {what}"
-        elif failure is Failure.NO_MODEL:
-            what = f"name a model that {name} has"
-        reason = f"{trouble} {what[0].upper()}{what[1:]}; then: gitagent task retry"
+        what = mends(name, access.model.providers[name])[failure]
+        reason = f"{trouble} {what}; then: gitagent task retry"
         return replace(
             ending, outcome=Outcome.REFUSED, reason=f"{reason} {access.task}."
         )
+
+
+def mends(name: str, provider: Provider) -> dict[Failure, str]:
+    """Return what a person does about the failures of a provider, without a stop."""
+    key = credentials.mend(name, provider)
+    return {
+        Failure.AUTH: key[0].upper() + key[1:],
+        Failure.FUNDS: f"Pay for its account, or {key}",
+        Failure.NO_MODEL: f"Name a model that {name} has",
+    }
 
 
 def way(order: Order) -> Route | Refused | None:

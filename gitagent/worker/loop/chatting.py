@@ -74,7 +74,7 @@ def serve(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> int:
 
     try:
         chat = Chat(repo, spec, halt, wire, standing.carry)
-        chat.run(listening=lambda: _print(chats.LISTENING))
+        chat.run(listening=lambda: _print(chats.LISTENING), said=_print)
     except (GitagentError, OSError) as error:
         _print(error.line() if isinstance(error, GitagentError) else str(error))
     return 0
@@ -102,20 +102,27 @@ class Chat:
         self._asked: dict[str, list[Client]] = {}  # who waits for the end of a turn
         self._steering: set[int] = set()
         self._busy = False
+        self._free = False
+        self._said: Callable[[str], None] = lambda _: None
         self.room = Room(Path(spec.chat), self.take, self._wake.set)
         self._stage = Stage(repo, spec, self.room, halt, wire, self._between)
 
     def run(
-        self, idle_s: float = IDLE_S, listening: Callable[[], None] = lambda: None
+        self,
+        idle_s: float = IDLE_S,
+        listening: Callable[[], None] = lambda: None,
+        said: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Serve people until it is halted, or nobody has come for a while.
 
-        ``listening`` is called when they can come.
+        ``listening`` is called when they can come, ``said`` with `chats.FREE` and
+        `chats.TAKEN` in turn.
 
         Raises:
             GitagentError: the conversation cannot be led.
             OSError: the socket cannot be made.
         """
+        self._said = said
         threading.Thread(target=self._watch, daemon=True).start()
         self.room.clients.start()
         listening()
@@ -230,10 +237,12 @@ class Chat:
                 job = self._job()
                 self._busy = job is not None
                 if job is not None:
+                    self._be(free=False)
                     return job
                 self.room.do(State.IDLE)
             now = clock.monotonic()
             somebody = self.room.clients.count > 0
+            self._be(free=not somebody)
             left = now if somebody else left
             wait_s = None if somebody else left + idle_s - now
             if wait_s is not None and wait_s <= 0:
@@ -242,6 +251,11 @@ class Chat:
             until.first(reasons, wait_s)
             self._wake.wait(0)
         return None
+
+    def _be(self, *, free: bool) -> None:
+        if free is not self._free:
+            self._free = free
+            self._said(chats.FREE if free else chats.TAKEN)
 
     def _job(self) -> Callable[[], None] | None:
         if self._jobs:

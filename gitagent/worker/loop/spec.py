@@ -27,6 +27,7 @@ class Way:
     shown: str  # "provider:model"
     socket: str  # path on the host
     token: str  # of this attempt
+    mends: dict[str, str] = field(default_factory=dict)  # for a person, by failure
 
 
 @dataclass(frozen=True, slots=True)

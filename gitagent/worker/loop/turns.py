@@ -201,7 +201,8 @@ class Leader:
         if isinstance(found, Turn):
             return found
         ended = _ENDS.get(found.wrong, Ended.FAILED)
-        return Over(ended, found.sentence, found.partial)
+        mend = self._spec.way.mends.get(found.failure, "")
+        return Over(ended, f"{found.sentence} {mend}".rstrip(), found.partial)
 
     def _ask(self) -> Ask:
         entries, blob = self.conversation.entries, self.conversation.blob

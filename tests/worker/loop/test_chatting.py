@@ -40,6 +40,7 @@ from gitagent.git.repository import discover
 from gitagent.model.provider import NoTurn, Wrong
 from gitagent.worker.loop.record import Conversation
 from gitagent.worker.loop.turns import Over
+from tests.support.waiting import wait_for
 from tests.worker.loop.talk import Model, Open, Step
 
 
@@ -564,6 +565,20 @@ def test_what_a_person_turns_down_is_not_done(start, model):
     assert [] == chat.carried
     assert told.entry.binding
     assert told.entry.text in model.asked[-1]
+
+
+def test_the_daemon_is_told_whether_somebody_looks(start):
+    said = []
+    chat = start(said=said.append)
+    wait_for(lambda: said == [chats.FREE], what="nobody looks yet")
+    with chat.person() as person:
+        person.say("a")
+        person.answer("a")
+        before = [*said]
+    wait_for(lambda: len(said) == 3, what="nobody looks any more")
+
+    assert [chats.FREE, chats.TAKEN] == before
+    assert chats.FREE == said[-1]
 
 
 def test_a_chat_ends_when_nobody_has_come_for_a_while(start):
