@@ -237,8 +237,24 @@ def _propose(given: Mapping[str, Any], run: _Commands) -> Output:
     because = f", because {given['because']}" if given.get("because") else ""
     if not args or not answers:
         return _said("There is no answer in it.", CallState.FAILED)
+    if slip := misfit(list(map(str, given["answers"])), json.loads(done.text)["open"]):
+        return _said(slip, CallState.FAILED)
     said = f"answer {given['task']} with {answers}{because}"
     return _said(clean.sentence(said, 2000), CallState.DONE)
+
+
+def misfit(answers: Sequence[str], open_: Sequence[int]) -> str:
+    """Return which answer is to no question that is open, as a sentence, or ""."""
+    numbers = {str(number) for number in open_}
+    for each in answers:
+        number, _, text = each.partition("=")
+        if number not in numbers or not text.strip():
+            asked = ", ".join(sorted(numbers)) or "none"
+            return (
+                f"{each!r} answers no question that is open (by number: {asked});"
+                " write its number, = and the text, such as 1=b."
+            )
+    return ""
 
 
 def _answers(given: Mapping[str, Any]) -> Sequence[str]:

@@ -11,7 +11,7 @@ from gitagent.host.cancel import Cancel
 from gitagent.worker.loop.bodies import Way
 from gitagent.worker.loop.record import Conversation
 from gitagent.worker.loop.showing import shown
-from gitagent.worker.loop.standing import Standing
+from gitagent.worker.loop.standing import Standing, misfit
 from tests.support.repos import Repo
 
 CONFIG = """\
@@ -110,6 +110,17 @@ def test_what_is_not_there_is_said_in_the_words_of_the_command(standing):
     assert "none" in status[1]
     assert CallState.FAILED is propose[0]
     assert "none" in propose[1]
+
+
+@pytest.mark.parametrize(
+    ("answers", "wrong"),
+    [(["1=b"], ""), (["1=b", "3=x y"], ""), (["b"], "'b'"), (["2=b"], "'2=b'")],
+)
+def test_an_answer_is_proposed_to_a_question_that_is_open(answers, wrong):
+    said = misfit(answers, [1, 3])
+
+    assert said.startswith(wrong)
+    assert bool(wrong) is bool(said)
 
 
 def test_the_memory_is_searched_and_the_product_is_not(standing):
