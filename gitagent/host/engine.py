@@ -23,6 +23,7 @@ from gitagent.host.sandbox import command, find_bwrap, outer_environment, probe
 
 MARK = "GITAGENT_RUN"  # names one unconfined run in the environment of its processes
 OWNER = "GITAGENT_OWNER"  # names in the same way whose they all are
+LED = "GITAGENT_LED"  # names the process that started them, if it may end before them
 _KEEP = process.KEEP
 _KILLED = 137  # of a run that was ended, as if its first process had been killed
 _READY_MS = 10_000  # for bubblewrap to make the namespaces, which takes 2 ms
@@ -136,7 +137,8 @@ class LocalEngine:
             return way.ended(done)
 
     def _mark(self) -> dict[str, str]:
-        return {OWNER: self._owner} if self._owner else {}
+        found = {OWNER: self._owner, LED: os.environ.get(LED, "")}
+        return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, slots=True)

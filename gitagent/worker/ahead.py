@@ -5,6 +5,7 @@ It waits for its order, and ends when the daemon's end of its input does.
 """
 
 import os
+import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gitagent.core.models import route
-from gitagent.host import engine, process
+from gitagent.host import engine, kin, process
 from gitagent.host.process import Cancel, Exit
 from gitagent.worker.loop import start
 from gitagent.worker.order import Order
@@ -40,6 +41,7 @@ class Ahead:
         self._cancel = cancel
         self._heard: Callable[[bytes], None] = lambda _: None
         self._pid = 0
+        self._name = secrets.token_hex(16)
         self._begun = threading.Event()
         self._done: list[Exit] = []
         # The process dies with this thread, so that it is there as long as it may be.
@@ -83,7 +85,7 @@ class Ahead:
                 process.run(
                     [*_command(), str(os.getpid()), self._api],
                     cwd="/",
-                    env=_environment(self._owner),
+                    env=_environment(self._owner) | {engine.LED: self._name},
                     stdin=self._read,
                     timeout=_EVER_S,
                     keep=0,
@@ -94,6 +96,8 @@ class Ahead:
                 )
             )
         finally:
+            # Its sandbox dies with it, and a moment later.
+            kin.kill_marked(engine.LED, self._name)
             self._begun.set()
             os.close(self._read)
 
