@@ -39,6 +39,6 @@ def test_new_and_changed_task_files_are_told_with_their_agent(repo):
         found = started(objects, walk_changes(objects, *trees))
 
     assert (
-        Started(".agent/tasks/edited.md", "claude", (("usd", 2.0),)),
-        Started(".agent/tasks/new.md", None),
+        Started(".agent/tasks/edited.md", "claude", (("usd", 2.0),), EDITED),
+        Started(".agent/tasks/new.md", None, content="Do it.\n"),
     ) == found
