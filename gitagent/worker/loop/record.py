@@ -151,11 +151,18 @@ class Conversation:
             entry,
             number=last + 1,
             at=clock.stamp(),
-            text=clean.visible(entry.text),
+            text=_text(entry),
             what=clean.visible(entry.what),
             tool=clean.sentence(entry.tool, _TOOL),
             **named,
         )
+
+
+def _text(entry: Entry) -> str:
+    """Return a text as it is recorded: what binds as it was said, byte for byte."""
+    if entry.binding:
+        return entry.text.encode("utf-8", "replace").decode()
+    return clean.visible(entry.text)
 
 
 def read(objects: Objects, name: str) -> list[Entry]:
@@ -207,6 +214,7 @@ def _words(entry: Entry) -> str:
     Set in, so that no line of the text is a trailer of ours or of anybody.
     """
     text = entry.text if len(entry.text) <= _BODY else entry.text[:_BODY] + "\n[…]"
+    text = clean.visible(text)
     lines = [f"  {line}".rstrip() for line in text.strip("\n").split("\n")]
     subject = clean.sentence(_line(entry), _SUBJECT)
     with suppress(ValueError):  # a text of one line is told already

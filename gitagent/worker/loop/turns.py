@@ -11,6 +11,7 @@ from pathlib import Path
 from gitagent.core import compaction
 from gitagent.core.compaction import Plan
 from gitagent.core.conversation import Call, Ended, Entry, Kind, Origin
+from gitagent.core.profile import shrink
 from gitagent.host.cancel import Cancel
 from gitagent.model.provider import (
     Ask,
@@ -93,7 +94,7 @@ class Leader:
                 what=spec.agent,
                 model=spec.way.shown,
                 profile=spec.profile,
-                may=spec.facts.may,
+                may=shrink(spec.facts.may, spec.profile),
             )
         )
 

@@ -108,6 +108,17 @@ def test_git_log_reads_as_the_story(repo, opened):
     ] == repo.log("%s", "--first-parent", REF)[::-1]
 
 
+def test_what_binds_is_recorded_byte_for_byte_and_told_without_controls(repo, opened):
+    text = "Keep \r\n this\x1b[31m  \u202e as it is.  \n"
+    conversation = Conversation.open(opened, "fix-login")
+    conversation.append(Entry(Kind.INPUT, text=text, binding=True))
+
+    (kept,) = Conversation.open(opened, "fix-login").entries
+    assert text == kept.text
+    assert "\x1b" not in repo.log("%B", REF)[0]
+    assert "\u202e" not in repo.log("%B", REF)[0]
+
+
 def test_a_text_brings_no_trailer_and_no_control_and_is_whole_in_the_record(
     repo, opened
 ):
