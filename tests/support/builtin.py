@@ -89,7 +89,7 @@ class World:
         script: Script,
         text: str = "",
         *,
-        model: str = CLAUDE,
+        model: str = GPT,
         agent: str = "",
         **front: Any,
     ) -> None:
