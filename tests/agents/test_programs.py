@@ -47,8 +47,13 @@ def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
         begun = [gate]
     if place.program == "codex":
         asked = [Fault("overloaded"), *asked]
+    # The agent of ACP is opencode, whose own story has the crash.
+    crash = place.program != "acp"
+    steps = (
+        [*asked, *begun, *mend(place)] if crash else [*asked, *begun[:1], *mend(place)]
+    )
     daemon = place.start()
-    place.task("fix", "Mend calc.py: add subtracts.", [*asked, *begun, *mend(place)])
+    place.task("fix", "Mend calc.py: add subtracts.", steps)
     daemon.wait_task("fix", "question", timeout=120)
     (card,) = status(place.repo)["questions"]
 
@@ -56,21 +61,25 @@ def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
 
     before = len(place.provider.requests)
     place.answer("fix", "1=b")
-    gate.wait(120)
+    if crash:
+        gate.wait(120)
 
-    assert b"plus" in b"".join(e.body for e in place.provider.requests[before:])
+        assert b"plus" in b"".join(e.body for e in place.provider.requests[before:])
 
-    daemon.kill()
-    before = len(place.provider.requests)
-    place.start()
+        daemon.kill()
+        before = len(place.provider.requests)
+        place.start()
     found = place.landed("fix")
     attempts = found["attempts"]
     last = attempts[-1]
     first, *_ = place.provider.requests
     newest = b"".join(e.body for e in place.provider.requests[before:])
 
-    assert ["question", "interrupted", "ok"] == [each["outcome"] for each in attempts]
-    assert [False, True, True] == [each["resumed"] for each in attempts]
+    ended = ["question", *(["interrupted"] if crash else []), "ok"]
+    assert ended == [each["outcome"] for each in attempts]
+    assert [False, *([True] * (len(ended) - 1))] == [
+        each["resumed"] for each in attempts
+    ]
     assert 1 == len({each["session"] for each in attempts})
     assert b"Which operator?" in newest
     if place.program != "aider":
@@ -79,19 +88,11 @@ def test_a_bug_is_mended_with_a_question_and_a_crash_in_between(place):
         assert "started" == place.repo.git("show", "main:notes.txt")
 
     told = exchanges(place, "fix")
-    made = [each for each in told if each["attempt"] == 3]
+    made = [each for each in told if each["attempt"] == len(attempts)]
 
     assert (2 in {each["tries"] for each in told}) is (place.program == "codex")
-
-    assert last["answer"]
-    assert last["program"]
-    assert last["model"] in {"claude:claude-sonnet-4-5", "gpt:gpt-5.1-codex"}
-    assert last["usage"]["input"] > 0
-    assert last["usage"]["output"] > 0
     assert last["usage"]["requests"] == len(made)
-    assert "say" in [json.loads(each)["kind"] for each in transcript(place, last)]
-    assert last["model"] in gitagent(place.repo, "status", "fix").stdout
-    assert last["answer"].split()[0] in gitagent(place.repo, "logs", "fix").stdout
+    is_told(place, last)
     if place.program == "aider":
         return  # its newest request is for the words of a commit
     told = gitagent(place.repo, "context", "fix", "--explain").stdout
@@ -146,6 +147,18 @@ def test_a_program_that_is_not_there_is_refused_with_the_command(place, monkeypa
     found = daemon.wait_task("fix", "refused")
 
     assert "npm install" in found["reason"]
+
+
+def is_told(place: Place, last: dict) -> None:
+    """Look whether an attempt's end is on record, and shown."""
+    assert last["answer"]
+    assert last["program"]
+    assert last["model"] in {"claude:claude-sonnet-4-5", "gpt:gpt-5.1-codex"}
+    assert last["usage"]["input"] > 0
+    assert last["usage"]["output"] > 0
+    assert "say" in [json.loads(each)["kind"] for each in transcript(place, last)]
+    assert last["model"] in gitagent(place.repo, "status", "fix").stdout
+    assert last["answer"].split()[0] in gitagent(place.repo, "logs", "fix").stdout
 
 
 def exchanges(place: Place, task: str) -> list:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import chaos
 
-KILLS = 25
+KILLS = 12
 
 
 @pytest.mark.slow
