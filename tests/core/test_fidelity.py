@@ -1,8 +1,9 @@
 """What a context still answers after a summary."""
 
-from gitagent.core import compaction, fidelity
+from gitagent.core import compaction
 from gitagent.core.conversation import Entry, Kind
-from gitagent.core.fidelity import About, Score
+from tests.core import fidelity
+from tests.core.fidelity import About, Score
 from tests.core.talk import numbered, said, todo, told, turn
 
 
