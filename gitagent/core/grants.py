@@ -59,11 +59,11 @@ def _tools(child: Agent, parent: Agent) -> list[str]:
     return [
         f"has the tool {tool}"
         for tool in child.tools
-        if not tool_within(tool, parent.tools)
+        if not _tool_within(tool, parent.tools)
     ]
 
 
-def tool_within(tool: str, outer: tuple[str, ...]) -> bool:
+def _tool_within(tool: str, outer: tuple[str, ...]) -> bool:
     """Whether a tool such as ``Bash(git log:*)`` is one of the outer ones."""
     return tool in outer or tool.partition("(")[0] in outer
 
@@ -72,12 +72,12 @@ def _network(child: Agent, parent: Agent) -> list[str]:
     return [
         f"reaches {host}"
         for host in child.network
-        if not host_within(host, parent.network)
+        if not _host_within(host, parent.network)
     ]
 
 
 @lru_cache(maxsize=1024)
-def host_within(host: str, outer: tuple[str, ...]) -> bool:
+def _host_within(host: str, outer: tuple[str, ...]) -> bool:
     """Whether the outer list reaches all that an entry of a list reaches."""
     if host in outer:
         return True
@@ -115,11 +115,11 @@ def _paths(child: Agent, parent: Agent) -> list[str]:
     return [
         f"changes {glob}"
         for glob in child.paths
-        if not any(glob_within(glob, outer) for outer in parent.paths)
+        if not any(_glob_within(glob, outer) for outer in parent.paths)
     ]
 
 
-def glob_within(glob: str, outer: str) -> bool:
+def _glob_within(glob: str, outer: str) -> bool:
     """Whether all that ``glob`` matches ``outer`` matches for certain."""
     if glob == outer or outer in _EVERYTHING:
         return True
