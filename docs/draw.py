@@ -16,8 +16,8 @@ from gitagent.core import conversation, effect, failure, profile, submission, ta
 from gitagent.core.conversation import CallState, Ended, Kind
 from gitagent.core.effect import Effects
 from gitagent.files.template import settings_reference
-from gitagent.worker.loop import offer
-from gitagent.worker.loop.offer import Form, Where
+from gitagent.worker.loop.form import Form, Where
+from gitagent.worker.loop.table import TABLE
 
 State = TypeVar("State", bound=StrEnum)
 
@@ -196,7 +196,7 @@ def _tools() -> str:
         f"| `{each.name}` {{{', '.join(_arguments(each))}}} "
         f"| {f'`{each.kind}`' if each.kind else 'none'} "
         f"| {_of_whom(each)} | {_sentence(each.description)} |"
-        for each in offer.TABLE
+        for each in TABLE
     ]
     head = "| tool | effect | who has it | what it does |"
     return "\n".join((head, "| --- | --- | --- | --- |", *rows))

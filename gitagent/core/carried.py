@@ -21,7 +21,7 @@ TODO = "todo"  # the tool
 # Bytes of what people said in a chat; a summary has the sense of what is older.
 _SAID = 30_000
 
-_MARKS = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
+MARKS = {"open": "[ ]", "doing": "[>]", "done": "[x]"}  # of an item, by its state
 _BACKTICKS = re.compile(r"`+")
 
 
@@ -105,7 +105,7 @@ def _said(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _item(item: Item) -> str:
-    mark = _MARKS.get(item.state, "[ ]")
+    mark = MARKS.get(item.state, "[ ]")
     one = len(item.text.splitlines()) == 1 and item.text.isprintable()
     return f"- {mark} {item.text}" if one else f"- {mark}\n{fence(item.text)}"
 

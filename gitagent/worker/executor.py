@@ -50,8 +50,6 @@ from gitagent.worker.loop.gating import Gate, Made, intended, understood
 from gitagent.worker.loop.offer import Offer
 from gitagent.worker.loop.record import Conversation
 
-__all__ = ["Executor", "Gate"]
-
 _WHOLE = 4  # long outputs that one round may have
 _TOGETHER = 8  # calls that are made side by side
 _NESTED = 1000  # calls that one call of code may make; each is a commit
@@ -100,10 +98,9 @@ class Executor:
     ) -> None:
         """``bodies`` are by tool; the one of ``hook`` runs the hooks.
 
-        ``asked`` says to the model how a question of the gate is answered.
-
         ``told`` gets each entry once it is durable, from any thread. ``deadline`` is
-        on the clock that never jumps.
+        on the clock that never jumps. ``asked`` says to the model how a question of the
+        gate is answered.
         """
         self.gate = gate
         self.offer = offer

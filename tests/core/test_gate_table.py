@@ -33,12 +33,14 @@ from gitagent.core.reach import Facts, Kind
 from gitagent.core.settings import Loop
 from gitagent.host.cancel import Cancel
 from gitagent.worker import hooklog
-from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.executor import Executor
 from gitagent.worker.inside.hook import answer
 from gitagent.worker.inside.place import Place
 from gitagent.worker.loop.bodies import Output, Way
-from gitagent.worker.loop.offer import TABLE as TABLE_OF_TOOLS
-from gitagent.worker.loop.offer import Form, Offer, Who
+from gitagent.worker.loop.form import Form, Who
+from gitagent.worker.loop.gating import Gate
+from gitagent.worker.loop.offer import Offer
+from gitagent.worker.loop.table import TABLE as TABLE_OF_TOOLS
 from tests.support.cli import call
 from tests.support.repos import Repo
 

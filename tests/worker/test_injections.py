@@ -33,16 +33,19 @@ from gitagent.core.task import Attempt, TaskFile, TaskRecord, TaskState
 from gitagent.files import clean, taskfile
 from gitagent.host.cancel import Cancel
 from gitagent.worker import sandbox, taskinfo, workspace
-from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.executor import Executor
 from gitagent.worker.folder import Folder, folder_of
 from gitagent.worker.inside.place import facts
 from gitagent.worker.loop import dialogue
 from gitagent.worker.loop.bodies import Output, Way
 from gitagent.worker.loop.fetching import Fetching
+from gitagent.worker.loop.form import Who
+from gitagent.worker.loop.gating import Gate
 from gitagent.worker.loop.hands import Hands
-from gitagent.worker.loop.offer import TABLE, Offer, Who
+from gitagent.worker.loop.offer import Offer
 from gitagent.worker.loop.offered import offered
 from gitagent.worker.loop.own import Own
+from gitagent.worker.loop.table import TABLE
 from tests.support.repos import Repo
 from tests.worker.work import Work
 

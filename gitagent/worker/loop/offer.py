@@ -21,8 +21,6 @@ from gitagent.worker.loop.form import Form, Given, Where, Who
 from gitagent.worker.loop.table import TABLE
 from gitagent.worker.strictjson import BadForm
 
-__all__ = ["FOREIGN", "TABLE", "Form", "Offer", "Where", "Who", "named", "offered"]
-
 FOREIGN = "mcp__"  # how the names of tools of MCP servers begin
 
 _BY_NAME = {each.name: each for each in TABLE}
@@ -35,20 +33,6 @@ _ALIASES = {
     "todowrite": "todo",
     "webfetch": "web_fetch",
 }
-
-
-def offered(
-    may: tuple[str, ...],
-    profile: str,
-    tools: tuple[str, ...],
-    *,
-    chat: bool,
-    network: tuple[str, ...],
-    loop: Loop = Loop(),  # noqa: B008 - it is frozen
-) -> tuple[Tool, ...]:
-    """Return the tools that a conversation has, MCP servers' aside."""
-    facts = Facts(may=may, network=network)
-    return Offer(facts, profile, tools, chat=chat, loop=loop).tools
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from gitagent.core.settings import Mcp
 from gitagent.files import clean
 from gitagent.model.provider import Tool
 from gitagent.worker.loop import foreign
-from gitagent.worker.loop.offer import FOREIGN, Form, Where, Who
+from gitagent.worker.loop.form import Form, Where, Who
+from gitagent.worker.loop.offer import FOREIGN
 
 _LISTED = 128 * 1024  # bytes that the tools of one server take in the context
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")

@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from gitagent.core.carried import MARKS
 from gitagent.core.conversation import CallState, Entry, Kind, Origin, in_force
 from gitagent.core.question import Question
 from gitagent.worker import questions
@@ -16,23 +17,14 @@ from gitagent.worker.loop.record import Conversation
 
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _VALUE = 32 * 1024  # bytes of JSON; what is larger belongs into a file
-_MARKS: Final = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
 
 
 class Own:
     """Bodies; ``given`` and ``out`` are folders of the attempt on the host."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        given: Path,
-        out: Path,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
-        """``environ`` may say where the gateway tells of the budget."""
+    def __init__(self, conversation: Conversation, given: Path, out: Path) -> None:
         self._conversation = conversation
         self._place = Place(given=given, out=out, home=out, tree="")
-        self._environ = environ or {}
 
     def execute(self, tool: str, given: Mapping[str, Any], _: Way) -> Output:
         """Carry out one call."""
@@ -47,7 +39,7 @@ class Own:
                 return self._of_task(tool, given)
 
     def _of_task(self, tool: str, given: Mapping[str, Any]) -> Output:
-        said, ok = tools.call(tool, given, self._place, self._environ)
+        said, ok = tools.call(tool, given, self._place, {})
         asked = _asked(given) if tool == "ask" and ok else None
         return _output(said, ok=ok, asked=asked)
 
@@ -85,7 +77,7 @@ def pose(out: Path, asked: Sequence[Question]) -> None:
 
 def _todo(given: Mapping[str, Any]) -> Output:
     lines = [
-        f"- {_MARKS[each.get('state', 'open')]} {' '.join(each['text'].split())}"
+        f"- {MARKS[each.get('state', 'open')]} {' '.join(each['text'].split())}"
         for each in given["items"]
     ]
     return _output("\n".join(lines) or "The list is empty.")

@@ -15,7 +15,7 @@ from gitagent.core.settings import Mcp
 from gitagent.files import clean
 from gitagent.host.cancel import Cancel
 from gitagent.worker.loop.bodies import Bodies, Output, Way
-from gitagent.worker.loop.offer import Form
+from gitagent.worker.loop.form import Form
 from gitagent.worker.loop.offered import Offered, address, listed, offered
 
 _START_S = 40.0  # for a server to start anew, beyond the time of a call

@@ -11,12 +11,14 @@ from gitagent.host import clock
 from gitagent.host.cancel import Cancel
 from gitagent.model import making
 from gitagent.model.provider import Provider
-from gitagent.worker.executor import ASKED, Executor, Gate
+from gitagent.worker.executor import ASKED, Executor
 from gitagent.worker.loop import printed
 from gitagent.worker.loop.bodies import Bodies
 from gitagent.worker.loop.fetching import Fetching
+from gitagent.worker.loop.form import Who
+from gitagent.worker.loop.gating import Gate
 from gitagent.worker.loop.hands import Hands
-from gitagent.worker.loop.offer import Offer, Who
+from gitagent.worker.loop.offer import Offer
 from gitagent.worker.loop.own import Own
 from gitagent.worker.loop.record import Conversation
 from gitagent.worker.loop.servers import Servers

@@ -20,10 +20,13 @@ from gitagent.git import refs
 from gitagent.git.repository import discover
 from gitagent.host.cancel import Cancel
 from gitagent.worker import executor
-from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.executor import Executor
 from gitagent.worker.loop.bodies import Output
-from gitagent.worker.loop.offer import TABLE, Form, Offer, Where, Who
+from gitagent.worker.loop.form import Form, Where, Who
+from gitagent.worker.loop.gating import Gate
+from gitagent.worker.loop.offer import Offer
 from gitagent.worker.loop.record import Conversation
+from gitagent.worker.loop.table import TABLE
 
 FACTS = Facts(task="fix", network=("count.example:443",))
 ADD = Form(

@@ -21,11 +21,14 @@ from gitagent.git.repository import discover
 from gitagent.host import clock
 from gitagent.host.cancel import Cancel
 from gitagent.worker import executor as executor_module
-from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.executor import Executor
 from gitagent.worker.loop import record
 from gitagent.worker.loop.bodies import Output, Way
-from gitagent.worker.loop.offer import TABLE, Form, Offer, Who
+from gitagent.worker.loop.form import Form, Who
+from gitagent.worker.loop.gating import Gate
+from gitagent.worker.loop.offer import Offer
 from gitagent.worker.loop.record import Conversation
+from gitagent.worker.loop.table import TABLE
 
 FACTS = Facts(task="fix", tree="/workspace")
 REF = "refs/gitagent/conversations/fix"

@@ -7,7 +7,9 @@ import pytest
 from gitagent.core.effect import Effect, Effects
 from gitagent.core.reach import Facts
 from gitagent.core.settings import Loop
-from gitagent.worker.loop.offer import TABLE, Form, Offer, Where, Who, offered
+from gitagent.worker.loop.form import Form, Where, Who
+from gitagent.worker.loop.offer import Offer
+from gitagent.worker.loop.table import TABLE
 
 ALL = ("write", "shell", "start_task", "remember")
 READS = ["read", "glob", "grep", "git"]
@@ -17,8 +19,8 @@ HOST = ("docs.example:443",)
 
 
 def names(may=ALL, profile="", tools=(), *, chat=False, network=()):
-    found = offered(may, profile, tools, chat=chat, network=network)
-    return [each.name for each in found]
+    facts = Facts(may=may, network=network)
+    return [each.name for each in Offer(facts, profile, tools, chat=chat).tools]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_every_tool_says_what_it_does_and_takes_an_object():
 
 def test_the_description_has_the_limit_of_the_settings():
     loop = Loop(shell=77)  # noqa: S604 - seconds
-    found = offered(ALL, "", (), chat=False, network=(), loop=loop)
+    found = Offer(Facts(may=ALL), loop=loop).tools
     (shell,) = [each for each in found if each.name == "shell"]
 
     assert "A call may take 77 s" in shell.description

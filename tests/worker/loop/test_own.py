@@ -11,12 +11,15 @@ from gitagent.core.settings import Loop
 from gitagent.git.repository import discover
 from gitagent.host.cancel import Cancel
 from gitagent.worker import questions
-from gitagent.worker.executor import Executor, Gate
+from gitagent.worker.executor import Executor
 from gitagent.worker.loop import own
 from gitagent.worker.loop.bodies import Output
-from gitagent.worker.loop.offer import TABLE, Offer, Who
+from gitagent.worker.loop.form import Who
+from gitagent.worker.loop.gating import Gate
+from gitagent.worker.loop.offer import Offer
 from gitagent.worker.loop.own import Own
 from gitagent.worker.loop.record import Conversation
+from gitagent.worker.loop.table import TABLE
 
 
 @pytest.fixture
