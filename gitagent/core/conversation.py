@@ -5,7 +5,7 @@ is ever taken out: going back is an entry of its own, and so is what a model's s
 stands for. A conversation that goes on after a crash goes on from these alone.
 
     begin   a process starts to lead it: who, with which grants
-    input   words to the model: of the task, a person, or gitagent
+    input   words to the model; their origin says whose
     say     a turn of the model: words and calls
     intent  a call that has passed the gate and has an effect, before it is made
     result  how a call ended: its receipt
@@ -14,7 +14,7 @@ stands for. A conversation that goes on after a crash goes on from these alone.
     end     the process stops, or a turn of a chat is over: the state that it ended in
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -76,14 +76,14 @@ class Entry:
     text: str = ""  # what of it is for the model, or of BEGIN and END for people
     binding: bool = False  # INPUT: carried over every summary, byte for byte
     calls: tuple[Call, ...] = ()  # SAY
-    model: str = ""  # SAY, SUMMARY: "provider:model"
+    model: str = ""  # BEGIN, SAY, SUMMARY: "provider:model"
     api: str = ""  # SAY: the API whose form `raw` has
     raw: str = ""  # SAY: blob of the provider's own content blocks, for the same API
     counted: int = 0  # SAY: tokens of the context with this turn, by the provider
     call: str = ""  # INTENT, RESULT: id of the call
     tool: str = ""  # INTENT, RESULT
     effect: str = ""  # INTENT, RESULT: one of `core.effect.Effects`
-    what: str = ""  # INTENT, RESULT: what it acts on, for people
+    what: str = ""  # INTENT, RESULT: what it acts on, for people; BEGIN: the agent
     key: str = ""  # INTENT: names the effect for whoever can tell whether it happened
     via: str = ""  # INTENT, RESULT: id of the call of `code` that makes this call
     state: CallState | None = None  # RESULT
@@ -117,9 +117,6 @@ class Ended(StrEnum):
     FAILED = "failed"  # no answer could be had, or another error
     STOPPED = "stopped"  # by a person, or with its daemon
     CLOSED = "closed"  # a chat was closed
-
-
-Attachments = Mapping[str, bytes]  # of an entry: "raw", "whole" and "snapshot"
 
 
 def in_force(entries: Iterable[Entry]) -> list[Entry]:

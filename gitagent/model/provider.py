@@ -1,6 +1,6 @@
 """A language model as the loop sees it, whichever API its provider speaks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -111,6 +111,3 @@ class Provider(Protocol):
     def close(self) -> None:
         """Close its connections; more than once is harmless."""
         ...
-
-
-Messages = Sequence[Message]

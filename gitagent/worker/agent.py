@@ -54,11 +54,11 @@ def run(
     log: Log,
     stop: Stop,
     started: Callable[[int, int], None],
-    ahead: Ahead | None = None,
+    ahead: Ahead | None,
 ) -> Ending:
     """Run the agent to its end; ``started`` gets pid and start ticks.
 
-    ``ahead`` is what of it was started already.
+    ``ahead`` is the process of the built-in agent; None: the agent is another.
     """
     with order.repo.objects() as objects:
         known = context.context(order, objects)
@@ -72,7 +72,7 @@ def run(
     parts = prompt.resumed(order, folder, known) if saved else begun
     told = Told(parts, known)
     if found is None:
-        return _run(order, folder, covered, log, stop, started, told, None)
+        return _run(order, folder, covered, log, stop, started, told, None, None)
     # A conversation that goes on still has in it what it began with.
     said = (*parts, *begun) if saved else parts
     with talking.opened(order, folder, found, said, log, stop) as talk:
@@ -97,7 +97,7 @@ def _run(
     started: Callable[[int, int], None],
     told: Told,
     talk: talking.Talk | None,
-    ahead: Ahead | None = None,
+    ahead: Ahead | None,
 ) -> Ending:
     text = prompt.joined(told.parts)
     launch = backends.prepare(order, folder, text, talk.means if talk else None)
@@ -127,6 +127,7 @@ def _run(
     if launch.stream is not None:
         keep = partial(conversation.keep, order, folder)
         reader = Reader(launch.stream, folder, log, keep)
+    # An agent beside its sandbox has the way to the model, and nothing inside has it.
     to_model = talk if launch.beside is None else None
     inside = sandbox.workspace(
         order,

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gitagent.core.grants import GATED
 from gitagent.core.models import route
 from gitagent.host import engine, kin, process
 from gitagent.host.process import Cancel, Exit
 from gitagent.worker.loop import start
 from gitagent.worker.order import Order
-
-BACKEND = "model"
 
 _PASSED = (
     *("PATH", "TMPDIR", "HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
@@ -111,8 +110,8 @@ class Ahead:
 
 @contextmanager
 def ahead(order: Order, cancel: Cancel) -> Iterator[Ahead | None]:
-    """Start what an order's agent can be started with already; None: nothing."""
-    if order.agent.backend != BACKEND or order.models is None:
+    """Start the process of the built-in agent; None: the order's agent is another."""
+    if order.agent.backend != GATED or order.models is None:
         yield None
         return
     found = route(order.agent, order.settings.model)

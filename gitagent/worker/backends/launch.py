@@ -51,8 +51,8 @@ class Launch:
     stream: Stream | None = None  # reads standard output; None: it is for people
     program: str = ""  # its version
     hooks: bool = False  # whether it runs ours
-    # Of the built-in agent, which runs beside its sandbox: what it is told, for a
-    # confinement.
+    # The order of an agent that runs beside its sandbox, made of what that is to show;
+    # None: it runs inside.
     beside: Callable[[Confinement], bytes] | None = None
 
 

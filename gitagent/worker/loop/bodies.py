@@ -17,10 +17,10 @@ Nested = Callable[[str, Mapping[str, Any]], tuple[str, bool]]
 class Output:
     """What a body gives back; it never raises for what a model can cause."""
 
-    whole: bytes  # all of it, up to `Bodies.MOST`
+    whole: bytes  # all of it, or the beginning that was kept
     state: CallState = CallState.DONE
     origin: Origin = Origin.WORKTREE
-    dropped: int = 0  # bytes beyond that
+    dropped: int = 0  # bytes that came after it
     snapshot: bytes = b""  # what was fetched, as it came; an attachment of its own
     asked: tuple[Question, ...] | None = None  # what a person is asked; None: as before
 

@@ -88,7 +88,7 @@ class Conversation:
     ) -> Entry:
         """Add an entry; it is durable on return, with its number, time and commit.
 
-        ``attachments`` are of `core.conversation`; the entry names their blobs.
+        ``attachments`` are by the field of the entry that names their blob.
 
         Raises:
             GitagentError: somebody else leads this conversation, or it cannot be

@@ -15,7 +15,7 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def main(argv: list[str]) -> int:
-    """Lead one conversation and return 0; how it ended is said on standard output."""
+    """Lead one conversation; return 0 if it ended well. How is on standard output."""
     parent, api = int(argv[0]), argv[1]
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

@@ -212,7 +212,7 @@ class Leader:
             messages=dialogue.messages(entries, blob, self._spec.way.api),
             tools=self._tools,
             most=self._loop.answer,
-            taken=frozenset(call.id for each in entries for call in each.calls),
+            taken=dialogue.taken(entries),
         )
 
     def _compact(self, cancel: Cancel) -> Over | None:
