@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitagent.core import commands, effect
-from gitagent.core.effect import Context, Effect, Effects
+from gitagent.core.effect import Effect, Effects
 from gitagent.core.reach import Facts, Kind, Verdict
-
-__all__ = ["Facts", "Kind", "Verdict", "effect_of", "judge"]
 
 _WRITE_TOOLS = {
     "Write": "file_path",
@@ -24,20 +22,15 @@ _READ_TOOLS = frozenset({"Glob", "Grep", "LS", "NotebookRead", "Read", "TodoWrit
 _OURS = "mcp__gitagent__"
 
 
-def judge(
-    tool: str,
-    given: Mapping[str, Any],
-    facts: Facts,
-    context: Context | None = None,
-) -> Verdict:
+def judge(tool: str, given: Mapping[str, Any], facts: Facts) -> Verdict:
     """Return what is to be said of a call; ``given`` is the tool's input."""
-    would = effect_of(tool, given)
+    would = _effect(tool, given)
     if isinstance(would, str):
         return Verdict(Kind.NOT_EVALUATED, would)
-    return effect.judge(would, facts, context or Context())
+    return effect.judge(would, facts)
 
 
-def effect_of(tool: str, given: Mapping[str, Any]) -> Effect | str:
+def _effect(tool: str, given: Mapping[str, Any]) -> Effect | str:
     """Return what a call would do, or the sentence that says why that is not known."""
     if tool in _WRITE_TOOLS:
         path = given.get(_WRITE_TOOLS[tool])

@@ -29,7 +29,7 @@ from gitagent.core.conversation import Call, CallState, Entry, Origin
 from gitagent.core.conversation import Kind as Entries
 from gitagent.core.effect import Context, Effect, Effects, judge, runs
 from gitagent.core.ident import id_problem
-from gitagent.core.reach import Facts, Kind
+from gitagent.core.reach import Facts, Kind, Verdict
 from gitagent.core.settings import Loop
 from gitagent.host.cancel import Cancel
 from gitagent.worker import hooklog
@@ -376,7 +376,7 @@ def test_where_only_reading_is_left_everything_else_is_denied(profile):
 
 
 def test_only_a_command_is_made_although_it_was_not_understood():
-    verdict = pretool.Verdict(UNKNOWN)
+    verdict = Verdict(UNKNOWN)
     made = {kind for kind in Effects if runs(Effect(kind), verdict)}
 
     assert {Effects.SHELL} == made

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gitagent.core.pretool import Facts, Kind, Verdict, judge
+from gitagent.core.pretool import judge
+from gitagent.core.reach import Facts, Kind, Verdict
 
 FACTS = Facts(
     task="fix",

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from gitagent.core.pretool import Kind, judge
+from gitagent.core.pretool import judge
+from gitagent.core.reach import Kind
 from gitagent.host import clock
 from gitagent.worker import hooklog
 from gitagent.worker.inside.place import Place, facts, place
