@@ -10,11 +10,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitagent.core.chat import NEWEST, Answered
-from gitagent.core.conversation import Call, CallState, Entry, Kind, Origin, in_force
+from gitagent.core.conversation import (
+    Call,
+    CallState,
+    Ended,
+    Entry,
+    Kind,
+    Origin,
+    in_force,
+)
 
 PROPOSE: Final = "propose"
 START: Final = "start_task"
 PREFIX: Final = "_"
+SIDE: Final = "side"  # the profile of side chats
 STOPPED: Final = (  # what the model is told of a stop
     "[gitagent] The person stopped you here. Wait for what they say next."
 )
@@ -116,18 +125,19 @@ def began(entries: Iterable[Entry]) -> str:
     return first.profile if first else ""
 
 
-def own(entries: Sequence[Entry], side: str = "side") -> Sequence[Entry]:
+def own(entries: Sequence[Entry]) -> Sequence[Entry]:
     """Return the entries of a side chat that its parent does not have; () if none."""
     for place, each in enumerate(entries):
-        if each.kind is Kind.BEGIN and each.profile == side:
+        if each.kind is Kind.BEGIN and each.profile == SIDE:
             return entries[place:]
     return ()
 
 
-def closed(entries: Sequence[Entry], ended: str) -> bool:
+def closed(entries: Sequence[Entry]) -> bool:
     """Whether a side chat is over, or never began."""
     mine = own(entries)
-    return not mine or any(e.kind is Kind.END and e.ended == ended for e in mine)
+    ends = (each.ended for each in mine if each.kind is Kind.END)
+    return not mine or Ended.CLOSED in ends
 
 
 def first_told(entries: int, since: int) -> int:

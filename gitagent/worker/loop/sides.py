@@ -2,7 +2,6 @@
 
 from gitagent.core import chats
 from gitagent.core.chats import Name
-from gitagent.core.conversation import Ended
 from gitagent.core.layout import CONVERSATIONS
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -20,7 +19,7 @@ def open_side(objects: Objects, chat: str) -> int:
     """Return the number of the side chat that is not over; 0: there is none."""
     for number in reversed(numbers(objects, chat)):
         entries = record.read(objects, Name(chat, number).conversation)
-        if not chats.closed(entries, Ended.CLOSED):
+        if not chats.closed(entries):
             return number
     return 0
 

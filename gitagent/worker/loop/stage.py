@@ -19,8 +19,6 @@ from gitagent.worker.loop.room import Room
 from gitagent.worker.loop.spec import Spec
 from gitagent.worker.loop.turns import Over
 
-SIDE = "side"  # the profile
-
 
 class Leading(Protocol):
     """What leads one conversation, by one thread; see `turns.Leader`."""
@@ -141,7 +139,7 @@ class Stage:
 
     def _profile(self, name: Name, known: tuple[Entry, ...], wanted: str | None) -> str:
         if name.side:
-            return SIDE
+            return chats.SIDE
         if not known:
             return self.spec.profile
         has = chats.profile(known) if wanted is None else wanted
