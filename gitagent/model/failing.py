@@ -59,7 +59,7 @@ def refused(
     return NoTurn(wrong, sentence, partial, known)
 
 
-def broken(error: BaseException, partial: str = "") -> NoTurn:
+def broken(error: BaseException, partial: str) -> NoTurn:
     """Return what an error of the connection, or of what came over it, means."""
     text = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
     sentence = f"The answer of the model did not come whole: {text}."

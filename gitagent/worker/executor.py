@@ -158,8 +158,6 @@ class Executor:
         calls = unanswered(self._conversation.entries)
         return [*found, *(self._not_made(call) for call in calls)]
 
-    # --- one call
-
     def _told_of(self, made: Made, cancel: Cancel) -> Answered:
         # Without the whole output: a round of many calls would hold all of them.
         each, _ = self._one(made, cancel)
@@ -274,8 +272,6 @@ class Executor:
         """Return how long something may take that has a limit of its own."""
         return min(limit, max(_LEAST_S, self._deadline - clock.monotonic()))
 
-    # --- what is recorded
-
     def _intend(self, made: Made, key: str) -> None:
         intent = self._record(
             Entry(
@@ -354,8 +350,6 @@ class Executor:
     def _key(self, call: Call) -> str:
         parts = (self._conversation.name, str(self._attempt), call.id)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
-
-    # --- after a crash
 
     def _cut_off(self, intent: Entry) -> Entry:
         began = clock.monotonic()

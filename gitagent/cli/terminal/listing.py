@@ -1,7 +1,7 @@
 """The chats of a repository, read from their records."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from gitagent.cli import page, say
 from gitagent.cli.terminal import shown
@@ -31,9 +31,7 @@ def show(repo: Repository, *, as_json: bool) -> None:
     with repo.objects() as objects:
         found = sorted(_chats(objects), key=lambda each: each.last, reverse=True)
     if as_json:
-        names = ("id", "entries", "last", "words")
-        listed = [{name: getattr(each, name) for name in names} for each in found]
-        say.dump({"version": 1, "chats": listed})
+        say.dump({"version": 1, "chats": [asdict(each) for each in found]})
         return
     now = clock.stamp()
     rows = [

@@ -28,9 +28,7 @@ _LAST_S = 10.0  # to write down what is known when the daemon is gone
 
 
 def lead(api: str) -> int:
-    """Wait for an order, lead its conversation, and say how it ended.
-
-    Returns 0 if it ended well.
+    """Wait for an order, lead its conversation, say how it ended; return 0 if well.
 
     ``api`` is that of the model; its library is loaded while the order is waited for.
     """
