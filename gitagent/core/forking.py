@@ -80,14 +80,6 @@ class NoRewind:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """How a side chat begins."""
-
-    at: Entry  # its record begins at this entry's commit
-    opening: Entry  # to be recorded there first
-
-
 def rewind(entries: Sequence[Entry], to: int) -> Rewound | NoRewind:
     """Go back so that the entry ``to`` is the newest one in force.
 
@@ -125,19 +117,6 @@ def lasting(entries: Sequence[Entry], since: int) -> tuple[Lasting, ...]:
         if each.number > since and _acts(each)
     ]
     return tuple(sorted(found, key=lambda each: (not each.outside, each.number)))
-
-
-def side(entries: Sequence[Entry]) -> Side | None:
-    """Return how a side chat begins; None: there is nothing to be beside.
-
-    While a turn is under way, it begins where the last call had its result.
-    """
-    ends = set(whole(entries))
-    ends |= {each.number for each in entries if each.kind is Kind.REWIND}
-    at = next((each for each in reversed(entries) if each.number in ends), None)
-    if at is None:
-        return None
-    return Side(at, Entry(Kind.INPUT, text=OPENING, binding=True))
 
 
 def later(entries: Sequence[Entry], since: int) -> Plan | None:

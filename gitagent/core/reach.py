@@ -1,7 +1,7 @@
 """Where the agent of a task may write, as far as one path tells it before the write.
 
-Advice for the agent's benefit: what lands is judged by `policy` on the result, and the
-sandbox holds what leaves the worktree.
+For `effect.judge`, and so for the agent's benefit: what lands is judged by `policy` on
+the result all the same, and the sandbox holds what leaves the worktree.
 """
 
 import posixpath

@@ -14,7 +14,7 @@ from gitagent.core.conversation import (
     in_force,
 )
 from gitagent.core.effect import taint
-from gitagent.core.forking import NoRewind, Rewound, lasting, rewind, side
+from gitagent.core.forking import NoRewind, Rewound, lasting, rewind
 from gitagent.core.reach import Facts
 from tests.core.talk import conversations, done, numbered, said, told, turn
 
@@ -150,31 +150,6 @@ def test_what_is_outside_is_told_first():
     found = lasting(numbered(made), since=1)
 
     assert ["b", "a"] == [each.what for each in found]
-
-
-def test_a_side_chat_begins_at_the_newest_whole_point():
-    entries = spoken()
-    call = Call("c", "shell", "{}")
-    open_ = numbered([said("", call), Entry(Kind.INTENT, call="c")], 8)
-
-    found = side([*entries, *open_])
-
-    assert found is not None
-    assert entries[-1] == found.at
-    assert "can read and nothing else" in found.opening.text
-
-
-def test_a_side_chat_begins_after_going_back():
-    back = Entry(Kind.REWIND, number=8, last=4)
-
-    found = side([*spoken(), back])
-
-    assert found is not None
-    assert back == found.at
-
-
-def test_there_is_no_side_of_nothing():
-    assert side([]) is None
 
 
 def test_a_summary_of_a_side_chat_is_of_what_was_said_in_it_alone():

@@ -65,9 +65,6 @@ def _side(stage: Stage) -> None:
     here = stage.room.name
     if here.side:
         raise UserError("this is a side chat already", "end it first")
-    begun = forking.side(stage.room.entries)
-    if begun is None:
-        raise UserError("nothing was said that a side chat could be beside")
     with stage.repo.objects() as objects:
         number = max(sides.numbers(objects, here.chat), default=0) + 1
     new = Name(here.chat, number)
@@ -75,7 +72,7 @@ def _side(stage: Stage) -> None:
     at = stage.leading.conversation.tip
     Conversation.open(stage.repo, new.conversation, at=at)
     stage.open(new)
-    stage.record(begun.opening)
+    stage.record(Entry(Kind.INPUT, text=forking.OPENING, binding=True))
 
 
 def _side_end(stage: Stage, *, inject: bool) -> None:
