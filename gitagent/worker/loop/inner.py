@@ -62,15 +62,13 @@ class Inner:
         self._last = 0
         self._strays = 0
         self._channel: Channel | None = None
-        self._met: Meeting | None = None
         self._threads: list[threading.Thread] = []
         self.over = False
         self.why = ""  # a sentence, once it is over
-        self.cut = 0  # calls that its end has cut off
 
     def start(self) -> None:
         """Begin; does not wait. Raises OSError."""
-        self._met = met = Meeting(self._owner)
+        met = Meeting(self._owner)
         # The sandbox dies with the thread that made it.
         for name, target in (("sandbox", self._run), ("hands", self._hear)):
             self._threads.append(
@@ -249,7 +247,6 @@ class Inner:
                 return
             self.over, self.why = True, why
             waiting = [*self._pending.values()]
-            self.cut = len(waiting)
             channel = self._channel
         self._stop.set()
         if channel is not None:
