@@ -4,7 +4,8 @@ PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
 	2>/dev/null && echo $$p && break; done)
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
-JOBS ?= 2
+# One more than cores: some tests wait for a disk or a clock.
+JOBS ?= $(shell expr $$(nproc) + 1)
 ARGS ?=
 
 .DEFAULT_GOAL := help
