@@ -71,7 +71,7 @@ def test_what_outlives_the_attempt_needs_a_decision_after_words_of_others(
     assert None is asked(effect, ONLINE, Context())
 
 
-@pytest.mark.parametrize("origin", set(Origin) - {Origin.WEB, Origin.MCP})
+@pytest.mark.parametrize("origin", sorted(set(Origin) - {Origin.WEB, Origin.MCP}))
 def test_words_of_anybody_else_ask_for_nothing(origin):
     assert None is asked(START, LEAD, Context(origins=frozenset({origin})))
 
