@@ -6,16 +6,19 @@ does it.
 """
 
 import ctypes
+import gc
 import os
 import signal
 import sys
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
+_YOUNG = 20_000  # new objects between two looks for garbage; see `gitagent.cli`
 
 
 def main(argv: list[str]) -> int:
     """Lead one conversation; return 0 if it ended well. How is on standard output."""
+    gc.set_threshold(_YOUNG)
     parent, api = int(argv[0]), argv[1]
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
