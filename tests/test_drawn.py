@@ -28,7 +28,7 @@ def test_every_tool_and_every_end_of_the_built_in_agent_is_drawn():
     drawn = draw()
     page = drawn.pages()[ROOT / "docs" / "builtin.md"]
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    names = [each.name for each in drawn.offer.TABLE]
+    names = [each.name for each in drawn.TABLE]
 
     expected = [*names, *drawn.CallState, *drawn.Ended]
 

@@ -28,6 +28,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
+        if self.path == "/mcp":  # it tells nothing by itself
+            self.send_response(405)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         self._send(b"<h1>Hello</h1>", "text/html")
 
     def do_POST(self):
@@ -106,10 +111,12 @@ def test_servers_and_pages_are_reached_from_the_sandbox_as_far_as_they_are_liste
             output = servers.execute(tool, {"text": "a"}, way)
             return output.state, output.whole
 
+        assert [] == [each for each in told if "away" in each]
         assert (CallState.DONE, b"a!\n") == call("mcp__raw__echo")
         assert (CallState.DONE, b"rung\n") == call("mcp__net__ring")
         assert ["ring"] == server.rung
         assert CallState.UNCERTAIN is call("mcp__raw__die_again")[0]
+        assert [] == [each for each in told if "away" in each]
         assert (CallState.DONE, b"a!\n") == call("mcp__raw__echo")
 
         fetching = Fetching(hands)
