@@ -187,6 +187,8 @@ class Line:
             client = httpx2.AsyncClient(
                 proxy=proxy,
                 timeout=httpx2.Timeout(_READY_S, read=self._spec["timeout"]),
+                # The proxy serves one request a connection, and closes it late.
+                limits=httpx2.Limits(max_keepalive_connections=0),
                 event_hooks={"response": [_note]},
             )
             await stack.enter_async_context(client)
