@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from gitagent import __version__
+from gitagent import YOUNG, __version__
 from gitagent.cli.here import Here
 from gitagent.errors import GitagentError
 
@@ -55,10 +55,6 @@ _HIDDEN: Final = {
 _NOT_READ = 141  # 128 + SIGPIPE, what git itself ends with
 _INTERRUPTED = 130  # 128 + SIGINT
 _BUG = 3
-
-# New objects between two looks for garbage. What is loaded lives on, and with Python's
-# own number to look through it takes a fifth of a short command.
-_YOUNG = 20_000
 
 
 class Commands(click.Group):
@@ -169,5 +165,5 @@ def cli(ctx: click.Context, folder: Path) -> None:
 
 def main() -> None:
     """Run the command line of this process."""
-    gc.set_threshold(_YOUNG)
+    gc.set_threshold(YOUNG)
     cli.main(prog_name="gitagent")

@@ -5,6 +5,11 @@ import os
 import re
 from pathlib import Path
 
+_PLACES = (
+    *("HOME", "LOGNAME", "PATH", "TMPDIR", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"),
+)
+
 
 def cache_root(common_dir: Path) -> Path:
     """Return the folder for attempts and checkouts of the repository, not made yet.
@@ -95,3 +100,11 @@ def _home(variable: str, default: str) -> Path:
     # A relative value is to be ignored (XDG Base Directory Specification).
     given = os.environ.get(variable, "")
     return Path(given) if given.startswith("/") else Path.home() / default
+
+
+def environment() -> dict[str, str]:
+    """Return the variables that say where things are, for a process of gitagent's own.
+
+    Nothing of the daemon's that is a secret is among them.
+    """
+    return {name: os.environ[name] for name in _PLACES if name in os.environ}

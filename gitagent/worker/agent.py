@@ -67,15 +67,15 @@ def run(
     found = talking.way(order)
     if isinstance(found, backends.Refused):
         return Ending(Outcome.REFUSED, found.reason)
-    saved = found is not None and bool(backends.session(order, folder))
+    session = "" if found is None else backends.session(order, folder)
     begun = prompt.parts(order, folder, known)
-    parts = prompt.resumed(order, folder, known) if saved else begun
+    parts = prompt.resumed(order, folder, known) if session else begun
     told = Told(parts, known)
     if found is None:
         return _run(order, folder, covered, log, stop, started, told, None, None)
     # A conversation that goes on still has in it what it began with.
-    said = (*parts, *begun) if saved else parts
-    with talking.opened(order, folder, found, said, log, stop) as talk:
+    said = (*parts, *begun) if session else parts
+    with talking.opened(order, folder, found, said, log, stop, session) as talk:
         return _run(order, folder, covered, log, stop, started, told, talk, ahead)
 
 

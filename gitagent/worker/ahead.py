@@ -14,16 +14,11 @@ from pathlib import Path
 
 from gitagent.core.grants import GATED
 from gitagent.core.models import route
-from gitagent.host import engine, kin, process
+from gitagent.host import engine, failpoint, kin, place, process
 from gitagent.host.process import Cancel, Exit
 from gitagent.worker.loop import start
 from gitagent.worker.order import Order
 
-_PASSED = (
-    *("PATH", "TMPDIR", "HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
-    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"),
-    "GITAGENT_FAILPOINT",
-)
 _GRACE_S = 60.0  # it has a clock of its own, and after that something is wrong
 # A command that is deaf takes it two seconds to end, and then it writes down how.
 _STOP_S = 8.0
@@ -130,9 +125,10 @@ def _command() -> tuple[str, ...]:
 
 
 def _environment(owner: str) -> dict[str, str]:
-    """Return what the process is given: nothing of the daemon's that is a secret."""
-    values = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    return values | {engine.OWNER: owner, "LANG": "C.UTF-8"}
+    found = place.environment() | {engine.OWNER: owner, "LANG": "C.UTF-8"}
+    if failing := os.environ.get(failpoint.VARIABLE):
+        found[failpoint.VARIABLE] = failing
+    return found
 
 
 def _write(fd: int, data: bytes) -> None:

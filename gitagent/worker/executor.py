@@ -52,7 +52,6 @@ from gitagent.worker.loop.record import Conversation
 
 _WHOLE = 4  # long outputs that one round may have
 _TOGETHER = 8  # calls that are made side by side
-_NESTED = 1000  # calls that one call of code may make; each is a commit
 _PROBE_S = 60.0
 _LEAST_S = 0.1  # that a body is given, however late it is
 
@@ -234,12 +233,9 @@ class Executor:
         numbers = itertools.count(1)
 
         def make(tool: str, given: Mapping[str, Any]) -> tuple[str, bool]:
-            number = next(numbers)
-            if number > _NESTED:
-                return f"One call of code may make {_NESTED} calls; that is all.", False
             deep = is_deep(given)
             text = "" if deep else json.dumps(given)
-            call = Call(f"{outer.call.id}.{number}", tool, text)
+            call = Call(f"{outer.call.id}.{next(numbers)}", tool, text)
             made = understood(self.offer, call, outer.call.id)
             if deep:
                 made = replace(made, effects=(), slip=f"Nothing was done: {DEEP}.")

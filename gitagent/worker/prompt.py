@@ -6,6 +6,7 @@ It is made of parts, each with the name of whoever put it there.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gitagent.core.grants import GATED
 from gitagent.core.models import talks
 from gitagent.core.question import Answer
 from gitagent.core.task import Outcome
@@ -20,7 +21,6 @@ FILE = "prompt.md"
 FEEDBACK_FILE = "previous-output"
 
 TOOLS = frozenset({"claude", "codex", "opencode", "acp"})  # use an MCP server
-_OWN = frozenset({"model"})  # has the same tools by itself
 _DEAF = frozenset({"aider"})  # has no tools: it writes files, and says what it asks
 
 _WHY = {
@@ -250,7 +250,7 @@ def _codes(texts: tuple[str, ...]) -> str:
 
 def _end(order: Order, folder: Folder, *, tools: bool | None) -> str:
     backend = order.agent.backend
-    if backend in _OWN:
+    if backend == GATED:  # it has the same tools by itself
         return _TOOLS_END.format("Three of your tools are about the end.")
     if backend in TOOLS if tools is None else tools:
         return _TOOLS_END.format("There is an MCP server `gitagent` with three tools.")

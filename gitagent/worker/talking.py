@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitagent.core.budget import Limits, Short, limits
 from gitagent.core.failure import Failure
+from gitagent.core.grants import GATED
 from gitagent.core.models import Route, route, talks
 from gitagent.core.question import Asker, Question
 from gitagent.core.settings import Provider
@@ -18,7 +19,6 @@ from gitagent.core.task import Outcome
 from gitagent.host import clock, outlet
 from gitagent.host.confinement import HOME, Door
 from gitagent.model import credentials
-from gitagent.worker import backends
 from gitagent.worker.backends.launch import Means, Refused
 from gitagent.worker.folder import Folder
 from gitagent.worker.inside import lines
@@ -35,9 +35,6 @@ _SOCKET = "model"
 
 # No further attempt would fare better until somebody has mended it.
 _OF_PEOPLE = frozenset({Failure.AUTH, Failure.FUNDS, Failure.NO_MODEL})
-
-# They end by themselves when they are told that a budget is short, and know it then.
-_HEEDS = frozenset({"model"})
 
 
 @dataclass(slots=True)
@@ -116,8 +113,12 @@ def opened(
     parts: Sequence[Part],
     log: Log,
     stop: Stop,
+    session: str = "",
 ) -> Iterator[Talk]:
-    """Open the way to the models of a route. Raises OSError."""
+    """Open the way to the models of a route; ``session`` is what is gone on with.
+
+    Raises OSError.
+    """
     from gitagent.model.gateway import (  # noqa: PLC0415 - 40 ms, for who has a model
         Access,
         Gateway,
@@ -143,7 +144,8 @@ def opened(
 
     def is_short(what: Short) -> None:
         short.append(what)
-        if order.agent.backend not in _HEEDS:
+        # The built-in agent ends by itself when it is told so, and knows why.
+        if order.agent.backend != GATED:
             stop.order(Outcome.QUESTION)
 
     try:
@@ -165,7 +167,17 @@ def opened(
         with gateway:
             port = PORT if folder.confined else outlet.free_port()
             yield Talk(
-                means=_means(order, folder, found, port, str(where / _SOCKET), token),
+                means=Means(
+                    route=found,
+                    anthropic_url=f"http://127.0.0.1:{port}",
+                    openai_url=f"http://127.0.0.1:{port}/v1",
+                    token=token,
+                    socket=str(where / _SOCKET),
+                    home=HOME if folder.confined else str(folder.home),
+                    session=session,
+                    mcp=lines.mcp(),
+                    hook=lines.hook(),
+                ),
                 doors=(Door(port, str(where), _SOCKET),),
                 gateway=gateway,
                 short=short,
@@ -180,23 +192,6 @@ def budgets(order: Order) -> tuple[Limits, Limits]:
     table = dict(order.task.budget) or budget.task
     usd, tokens = order.extra.usd, order.extra.tokens
     return limits(table, usd, tokens), limits(budget.day, usd, tokens)
-
-
-def _means(
-    order: Order, folder: Folder, found: Route, port: int, socket: str, token: str
-) -> Means:
-    address = f"http://127.0.0.1:{port}"
-    return Means(
-        route=found,
-        anthropic_url=address,
-        openai_url=f"{address}/v1",
-        token=token,
-        socket=socket,
-        home=HOME if folder.confined else str(folder.home),
-        session=backends.session(order, folder),
-        mcp=lines.mcp(),
-        hook=lines.hook(),
-    )
 
 
 def _status(order: Order, task: Limits) -> dict[str, Any]:

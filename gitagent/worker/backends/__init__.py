@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from gitagent.core.agent import Agent
+from gitagent.core.grants import GATED
 from gitagent.worker import conversation
 from gitagent.worker.backends import (
     acp,
@@ -111,7 +112,7 @@ def session(order: Order, folder: Folder) -> str:
     Without a sandbox each attempt has other paths, and programs look for conversations
     by the folder that they were had in.
     """
-    if order.agent.backend == "model":
+    if order.agent.backend == GATED:
         return model.session(order)
     found = conversation.session_of(folder) if folder.confined else ""
     saved = _SAVED.get(order.agent.backend)

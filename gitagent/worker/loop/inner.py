@@ -29,7 +29,7 @@ from gitagent.worker.loop.bodies import Output, Way
 from gitagent.worker.loop.pending import Pending
 
 STRAYS = 10_000  # messages about calls that are over
-NESTED = 1000  # calls that one call of code may make
+NESTED = 1000  # calls that one call of code may make; each is a commit
 
 _FOLDER = "/gitagent/hands"
 _START_S = 60.0  # it takes a tenth of a second; a machine under load can take long

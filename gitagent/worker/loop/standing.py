@@ -5,7 +5,6 @@ of the model's in a shell. So each does what the command does, and no more.
 """
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,16 +21,12 @@ from gitagent.core.layout import LANDINGS, MEMORY
 from gitagent.errors import GitagentError
 from gitagent.files import clean, template
 from gitagent.git.repository import Repository
-from gitagent.host import process
+from gitagent.host import place, process
 from gitagent.host.cancel import Cancel
 from gitagent.worker.loop import history
 from gitagent.worker.loop.bodies import Output, Way
 from gitagent.worker.loop.showing import shown
 
-_PASSED: Final = (
-    *("HOME", "LOGNAME", "PATH", "TMPDIR", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
-    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"),
-)
 _KEEP: Final = 4 << 20  # bytes of output
 _CARRY_S: Final = 120.0
 _LANDINGS: Final = 20
@@ -182,8 +177,11 @@ class _Commands:
         self, *args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
     ) -> _Done:
         root = Path(gitagent.__file__).resolve().parents[1]
-        given = {name: os.environ[name] for name in _PASSED if name in os.environ}
-        given |= {"LANG": "C.UTF-8", "PYTHONPATH": str(root), "PYTHONSAFEPATH": "1"}
+        given = place.environment() | {
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(root),
+            "PYTHONSAFEPATH": "1",
+        }
         done = process.run(
             [sys.executable, "-m", "gitagent.cli", "-C", *self._where(), *args],
             cwd="/",

@@ -13,17 +13,18 @@ import sys
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
-_YOUNG = 20_000  # new objects between two looks for garbage; see `gitagent.cli`
 
 
 def main(argv: list[str]) -> int:
     """Lead one conversation; return 0 if it ended well. How is on standard output."""
-    gc.set_threshold(_YOUNG)
     parent, api = int(argv[0]), argv[1]
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return 1
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+    from gitagent import YOUNG  # noqa: PLC0415 - the path is new
+
+    gc.set_threshold(YOUNG)
     from gitagent.worker.loop.leading import lead  # noqa: PLC0415 - the path is new
 
     return lead(api)

@@ -20,7 +20,6 @@ from gitagent.git import refs
 from gitagent.git.repository import discover
 from gitagent.host import clock
 from gitagent.host.cancel import Cancel
-from gitagent.worker import executor as executor_module
 from gitagent.worker.executor import Executor
 from gitagent.worker.loop import record
 from gitagent.worker.loop.bodies import Output, Way
@@ -666,22 +665,6 @@ def test_what_code_says_has_the_origin_of_what_it_was_told(make, origin):
 
     others = {Origin.WEB, Origin.MCP}
     assert (origin if origin in others else Origin.WORKTREE) is last(executor).origin
-
-
-def test_calls_of_code_have_an_end(monkeypatch):
-    monkeypatch.setattr(executor_module, "_NESTED", 20)
-    said = []
-
-    def does(at):
-        if at.tool == "code":
-            said.extend(at.way.nested("kept", {"key": "a"}) for _ in range(22))
-        return Output(b"")
-
-    bodies = {each.name: Body(does) for each in TABLE}
-    executor = Executor(Kept(), Gate(FACTS), bodies, Offer(FACTS), Loop())
-    executor.run([call("code", source="...")], Cancel())
-
-    assert [True] * 20 + [False] * 2 == [ok for _, ok in said]
 
 
 def test_a_call_of_code_that_is_nested_too_deeply_is_told(make):
