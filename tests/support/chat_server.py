@@ -64,6 +64,8 @@ class ChatServer:
         self._parent: list[Entry] = []
         self._lock = threading.RLock()
         self._stop = threading.Event()
+        self._closed = False
+        self._turns: list[threading.Thread] = []
         self._soon: list[Say] = []
         self._partial = ""
         self._clients: list[socket.socket] = []
@@ -83,13 +85,17 @@ class ChatServer:
                 client.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Be gone, as far as clients can see."""
-        self._stop.set()
+        """Be gone, with the turn that is under way."""
+        with self._lock:
+            self._closed = True
+            self._stop.set()
         self.path.unlink(missing_ok=True)
         with suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
         self.drop()
+        for each in self._turns:
+            each.join()
 
     def told(self, frame: Frame) -> None:
         """Tell all clients."""
@@ -213,10 +219,15 @@ class ChatServer:
         self._begin(self._input(said))
 
     def _begin(self, asked: Entry) -> None:
+        if self._closed:
+            return
         self._stop.clear()
         self.state = State.ASKING
         self.told(Doing(State.ASKING))
-        threading.Thread(target=self._turn, args=(asked,), daemon=True).start()
+        self._turns.append(
+            threading.Thread(target=self._turn, args=(asked,), daemon=True)
+        )
+        self._turns[-1].start()
 
     def _turn(self, asked: Entry) -> None:
         text = self._answer(asked.text)
