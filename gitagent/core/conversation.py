@@ -18,6 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from gitagent.core.exposure import Received
+
 
 class Kind(StrEnum):
     """What an entry is; see the module."""
@@ -97,6 +99,7 @@ class Entry:
     waits: bool = False  # INPUT: the model gets it when a later entry `places` it
     places: int = 0  # INPUT: number of the one that waited, whose words come here
     untrusted: tuple[str, ...] = ()  # INPUT: origins of others' words that it tells of
+    items: tuple[Received, ...] = ()  # INPUT, RESULT: of the memory, that it tells
     profile: str = ""  # BEGIN: grant profile; see `core.profile`
     may: tuple[str, ...] = ()  # BEGIN: grants
     ended: str = ""  # END: one of `Ended`

@@ -13,6 +13,8 @@ SUBMISSIONS = "refs/gitagent/submissions/"
 CANDIDATES = "refs/gitagent/candidates/"  # pins of what is being checked
 APPROVALS = "refs/gitagent/approvals/"  # by submission
 QUEUE = "refs/gitagent/queue"  # its switch
+OPERATIONS = "refs/gitagent/memory/operations"  # on the memory, and their rulings
+PROPOSALS = "refs/gitagent/memory/proposals/"  # of the memory's review, by id
 INBOX = "refs/gitagent/inbox"  # which outcomes were acknowledged
 RECEIPTS = "refs/gitagent/receipts/"  # by month
 ARCHIVE = "refs/gitagent/archive/"  # by month
@@ -21,6 +23,7 @@ WITNESS = "refs/gitagent/witness/"  # by clone, on the remote too
 WITNESSED = (
     "refs/gitagent/witnessed/"  # by remote: what it has, while that is looked at
 )
+CHAPTER_TAGS = "refs/tags/chapter/"
 REMOTES = "refs/gitagent/remote/"  # by remote: its target, as it was seen last
 HARVEST = "refs/gitagent/harvest/"  # pins of what is being taken over
 KEPT = "refs/gitagent/kept/"  # work that is on no branch
@@ -35,4 +38,5 @@ DONE = ".agent/tasks/done/"
 ANSWERS = ".agent/tasks/answers/"  # what people wrote to questions of tasks
 LANDINGS = ".agent/landings/"
 MEMORY = ".agent/memory/"
+CHAPTERS = ".agent/memory/chapters/"  # what was carried over when an era was closed
 RECORD_FOLDERS = (TASKS, LANDINGS, MEMORY)  # not part of the product tree

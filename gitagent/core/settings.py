@@ -363,11 +363,65 @@ class Budget(Strict):
     )
 
 
+class Distill(StrEnum):
+    """What is looked through for what it teaches."""
+
+    OFF = "off"
+    LANDINGS = "landings"
+
+
+class Changed(StrEnum):
+    """What becomes of items whose evidence changed."""
+
+    MARK = "mark"
+    HIDE = "hide"
+
+
 @dataclass(frozen=True, slots=True)
 class Memory(Strict):
     """[memory]: what earlier work teaches later work."""
 
-    limit: int = field(default=150, metadata=_doc("active items"))
+    limit: int = field(default=150, metadata=_doc("active items at most"))
+    distill: Distill = field(
+        default=Distill.OFF,
+        metadata=_doc(
+            '"landings": after each landing of a task an agent says what it teaches'
+        ),
+    )
+    distiller: str = field(
+        default="distiller", metadata=_doc("agent definition that does so")
+    )
+    brief: int = field(
+        default=2000,
+        metadata=_doc("tokens of what an attempt is told at its start; 0: nothing"),
+    )
+    recall: int = field(
+        default=3,
+        metadata=_doc("items recalled at once for what an attempt is about; 0: none"),
+    )
+    floor: float = field(
+        default=0.25, metadata=_doc("least score, up to 1, of what is recalled")
+    )
+    changed: Changed = field(
+        default=Changed.MARK,
+        metadata=_doc(
+            'items whose evidence changed: "mark" them where they are told, or "hide"'
+        ),
+    )
+    withhold: float = field(
+        default=0.1,
+        metadata=_doc("share of tasks that recall is kept from, to see if it helps"),
+    )
+    embeddings: str = field(
+        default="",
+        metadata=_doc(
+            'vectors for the search: "local" (needs the extra), or provider:model'
+        ),
+    )
+    labels: str = field(
+        default=".agent/recall.toml",
+        metadata=_doc("committed queries and what they should find, for `memory eval`"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

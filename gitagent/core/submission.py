@@ -80,6 +80,7 @@ class Submission:
     checks: tuple[CheckLine, ...] = ()
     needs: tuple[str, ...] = ()  # submissions that it stood on in the queue
     output: str = ""  # failing output, trimmed for people
+    remembers: bool = False  # its commit is the memory executor's
     push: Push | None = None  # None: nothing to push
     oid: str = field(default="", compare=False)  # record commit this was read from
 

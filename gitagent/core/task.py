@@ -7,6 +7,8 @@ is wanted. Wherever the two disagree (the file was amended or deleted), the file
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gitagent.core.exposure import NOTHING as NO_MEMORY
+from gitagent.core.exposure import Exposure
 from gitagent.core.question import Answer, Asker, Card, Question
 from gitagent.core.usage import NOTHING, Usage
 
@@ -145,6 +147,10 @@ class Attempt:
     instructions: tuple[Instruction, ...] = ()  # in the order that it was given them
     questions: tuple[Question, ...] = ()  # that it ended with
     untrusted: tuple[str, ...] = ()  # origins of others' words that it went on from
+    memory: Exposure = NO_MEMORY  # what of it the attempt was given
+    proposed: str = (
+        ""  # blob of the operations on the memory that it asks for; "": none
+    )
 
 
 @dataclass(frozen=True, slots=True)

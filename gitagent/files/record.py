@@ -21,6 +21,7 @@ from gitagent.core.conversation import Entry
 from gitagent.core.exchange import Exchange
 from gitagent.core.inbox import Inbox
 from gitagent.core.receipt import Receipt
+from gitagent.core.remembering import Ruling
 from gitagent.core.submission import Submission
 from gitagent.core.switch import Switch
 from gitagent.core.task import AttemptEnd, TaskRecord
@@ -41,6 +42,7 @@ _Record = TypeVar(
     Exchange,
     Entry,
     AttemptEnd,
+    Ruling,
 )
 _AS_THEY_ARE = frozenset({str, int, float, bool, NoneType})
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
@@ -170,6 +172,21 @@ def load_entry(data: bytes, oid: str = "") -> Entry:
 
     """
     return _load(Entry, data, oid=oid)
+
+
+def dump_ruling(ruling: Ruling) -> bytes:
+    """Return a ruling as JSON, without the commit it was read from."""
+    return _dump(ruling)
+
+
+def load_ruling(data: bytes, oid: str = "") -> Ruling:
+    """Return the ruling in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Ruling, data, oid=oid)
 
 
 def dump_receipt(receipt: Receipt) -> bytes:

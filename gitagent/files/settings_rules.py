@@ -11,7 +11,7 @@ from gitagent.core.ident import (
 )
 from gitagent.core.network import problem as host_problem
 from gitagent.core.settings import Check, Settings
-from gitagent.files import loop_rules, model_rules
+from gitagent.files import loop_rules, memory_rules, model_rules
 from gitagent.files.fault import (
     Fault,
     address_problem,
@@ -157,7 +157,7 @@ def _rest(settings: Settings) -> Iterator[Fault]:
                 yield Fault(path, "is not a unit", f"units are {' and '.join(UNITS)}")
             elif not is_amount(limit):
                 yield Fault(path, f"is {found(limit)}", "write a number from 0")
-    yield from count(("memory", "limit"), settings.memory.limit, 0, 10**6)
+    yield from memory_rules.faults(settings.memory, settings.model)
     yield from optional(("notify", "webhook"), settings.notify.webhook, address_problem)
     yield from optional(
         ("trust", "allowed_signers"), settings.trust.allowed_signers, inside_problem

@@ -190,7 +190,7 @@ def test_an_unknown_key_is_named_with_the_nearest_one_and_its_line():
         ("[sandbox]\ntimeout = 3\n", "worker.timeout?"),
         ("[model.providers.x]\nkeyenv = 'X'\n", "model.providers.x.key_env?"),
         ("[[check]]\nname='t'\nrun='x'\ntimout=3\n", "check.t.timeout?"),
-        ("[memory]\nzzz = 1\n", "known are limit"),
+        ("[records]\nzzz = 1\n", "known are keep"),
         ("[[check]]\nname='t'\nrum='x'\n", "check.t.run? (and 1 more)"),
     ],
 )
