@@ -1,0 +1,1 @@
+"""What later work receives: items, their evidence, brief, recall, search."""
