@@ -45,6 +45,16 @@ class Ruled:
     reason: str  # a sentence; of one that was admitted, what it rests on
     evidence: tuple[str, ...] = ()  # objects that its sources resolved to
     blob: str = ""  # of the item's file then
+    slug: str = ""  # that it went by in the end; "": none, or the one asked for
+    warning: str = ""  # that was given to the person who asked
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A file that a ruling's commit put there, changed or took away."""
+
+    slug: str
+    blob: str = ""  # "": it is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +67,6 @@ class Ruling:
     attempt: int = 0
     ruled: tuple[Ruled, ...] = ()
     commit: str = ""  # that makes what was admitted; "": nothing was
+    files: tuple[Filed, ...] = ()  # all that it changes; more than one a operation
     submission: str = ""  # by which it lands; "": it went onto the target at once
     oid: str = field(default="", compare=False)  # record commit it was read from
