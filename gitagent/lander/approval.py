@@ -7,27 +7,22 @@ that the target's own copy of that file lets sign for the author's address, now.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from gitagent.core.approval import Approval
 from gitagent.core.layout import APPROVALS
 from gitagent.core.settings import Settings
 from gitagent.errors import GitError, UserError
 from gitagent.files import record
-from gitagent.files.message import record_message, trailers
-from gitagent.git import records
+from gitagent.files.message import record_message
+from gitagent.git import records, word
 from gitagent.git.codec import Sign
 from gitagent.git.identity import OWN
-from gitagent.git.objects import BLOB, EXECUTABLE, Commit, Entry, Objects
+from gitagent.git.objects import BLOB, Entry, Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
-from gitagent.git.signing import verify_commit
 from gitagent.git.text import Person, mended
 from gitagent.host import clock
 
-AGAIN_S = 30.0  # after which a key may have run out that was good
-
-_SIGNERS_BYTES = 1 << 20
 _MANY = 10_000  # verdicts that are remembered
 
 
@@ -136,29 +131,13 @@ class _Judge:
     ) -> None:
         self._repo = repo
         self._objects = objects
-        self._path = settings.trust.allowed_signers
-        self._blob = ""
-        self._problem = ""
-        if self._path:
-            self._find(target)
-
-    def _find(self, target: str) -> None:
-        """Find the signers' file in the target, and nothing that stands for it."""
-        entry = None
-        if self._path == str(PurePosixPath(self._path)):
-            entry = self._objects.path(target, self._path)
-        if entry is None or entry.mode not in {BLOB, EXECUTABLE}:
-            self._problem = f"the target has no file {self._path} of allowed signers"
-        elif self._objects.size(entry.oid) > _SIGNERS_BYTES:
-            self._problem = f"{self._path} is too large"
-        else:
-            self._blob = entry.oid
+        self._who = word.signers(objects, settings.trust.allowed_signers, target)
 
     def verdict(self, submission: str, oid: str) -> Approval | str:
         """Return the approval at a record commit, or why it does not count."""
-        if self._problem:
-            return self._problem
-        key = (submission, oid, self._blob)
+        if self._who.problem:
+            return self._who.problem
+        key = (submission, oid, self._who.blob)
         now = clock.monotonic()
         known = _known.get(key)
         if known is None or (known.until is not None and known.until < now):
@@ -167,7 +146,7 @@ class _Judge:
             try:
                 known = self._judged(submission, oid, now)
             except (GitError, UserError) as error:
-                known = _Known(error.line(), now + AGAIN_S)
+                known = _Known(error.line(), now + word.AGAIN_S)
             _known[key] = known
         found = known.verdict
         if isinstance(found, Approval) and found.until:
@@ -177,28 +156,8 @@ class _Judge:
     def _judged(self, submission: str, oid: str, now: float) -> _Known:
         data = records.read(self._objects, oid)
         approval = record.load_approval(data, oid)
-        commit = self._objects.commit(oid)
-        author = commit.author
-        if not self._is_nothing_else(commit):
-            return _Known("its commit is that of something else", None)
         if approval.submission != submission:
             return _Known(f"it was made for {approval.submission}", None)
-        if approval.by != author.ident:
-            why = f"it says to be by {approval.by}, and the commit is by {author.ident}"
-            return _Known(why, None)
-        if not self._blob:
-            return _Known(approval, None)
-        signers = self._objects.blob(self._blob)
-        why = verify_commit(self._repo, oid, signers, author.email)
-        lasts = None if b"valid-" not in signers else now + AGAIN_S
-        return _Known(why or approval, lasts)
-
-    def _is_nothing_else(self, commit: Commit) -> bool:
-        """Whether whoever signed a commit knew it for an approval.
-
-        People sign what they commit to a branch too, and a file of such a name can be
-        brought into a branch by others.
-        """
-        names = [entry.name for entry in self._objects.tree(commit.tree)]
-        kind = dict(trailers(commit.message)).get("Gitagent-Record")
-        return names == [record.NAME] and kind == "approval"
+        asked = (self._repo, self._objects, oid, "approval", approval.by, self._who)
+        why, lasts = word.doubt(*asked)
+        return _Known(why or approval, None if lasts else now + word.AGAIN_S)
