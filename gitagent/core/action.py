@@ -131,6 +131,22 @@ class MoveDone:
 
 
 @dataclass(frozen=True, slots=True)
+class AddTask:
+    """Commit the file of the task that says what a landing teaches."""
+
+    submission: Submission  # that has landed
+    agent: str  # that does it
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Rule in a thread on what the attempts of a task propose for the memory."""
+
+    record: TaskRecord
+    dropped: str = ""  # why none of it is admitted, whatever it is; "": it is examined
+
+
+@dataclass(frozen=True, slots=True)
 class PushTarget:
     """Push the target to ``lander.push``."""
 
@@ -159,6 +175,8 @@ Action = (
     | Look
     | DropRef
     | MoveDone
+    | AddTask
+    | Remember
     | PushTarget
     | Archive
 )

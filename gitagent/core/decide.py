@@ -4,6 +4,7 @@ from gitagent.core.action import Action
 from gitagent.core.progress import decide_tasks
 from gitagent.core.queue import decide_submissions
 from gitagent.core.snapshot import Moment, Snapshot
+from gitagent.core.tending import decide_memory
 
 
 def decide(snapshot: Snapshot, now: Moment) -> list[Action]:
@@ -13,4 +14,8 @@ def decide(snapshot: Snapshot, now: Moment) -> list[Action]:
     looked at. Each action is enacted with compare-and-swap; after a lost race the rest
     is dropped and everything is read again.
     """
-    return [*decide_submissions(snapshot, now), *decide_tasks(snapshot, now)]
+    return [
+        *decide_submissions(snapshot, now),
+        *decide_tasks(snapshot, now),
+        *decide_memory(snapshot, now),
+    ]

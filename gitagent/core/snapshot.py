@@ -8,6 +8,7 @@ from gitagent.core.approval import Approval
 from gitagent.core.candidate import Candidate, Key
 from gitagent.core.question import AnswerFile
 from gitagent.core.receipt import Receipt
+from gitagent.core.remembering import Ruling
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.switch import RUNNING, Switch
@@ -74,6 +75,7 @@ class Live:
         default_factory=dict
     )  # of models: why none may be asked anything just now
     spent_out: str = ""  # why models may be asked nothing more today
+    remembering: str = ""  # task whose proposals are being ruled on; "": none
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,17 @@ class Machine:
     boot: str = ""
     cores: int = 1
     agents: tuple[str, ...] = ()  # coding agents that are installed
+
+
+@dataclass(frozen=True, slots=True)
+class Tended:
+    """What is on record of the memory's own work."""
+
+    distillers: Mapping[str, str] = field(
+        default_factory=dict
+    )  # blob of settings that want landings distilled: agent that does it
+    rulings: tuple[Ruling, ...] = ()  # oldest first, without their operations
+    archived: frozenset[str] = frozenset()  # of their submissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,5 +129,6 @@ class Snapshot:
     # By task: newest record commit of its conversation with the built-in agent.
     conversations: Mapping[str, str] = field(default_factory=dict)
     switch: Switch = RUNNING
+    memory: Tended = field(default_factory=Tended)
     live: Live = field(default_factory=Live)
     machine: Machine = field(default_factory=Machine)
