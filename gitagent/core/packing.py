@@ -33,7 +33,7 @@ class Packed:
 
 
 def tokens(text: str) -> int:
-    """Return about how many tokens a text and the end of its line have, guessed high."""
+    """Return about how many tokens a text and the end of its line have, or more."""
     return len(text.encode("utf-8", "surrogatepass")) // BYTES + 1
 
 
@@ -56,20 +56,19 @@ def pack(blocks: Iterable[Block], budget: int) -> Packed:
 
 
 def listed(names: Sequence[str], budget: int) -> str:
-    """Return names with commas between, as many as the budget holds, and the rest counted.
+    """Return names with commas between, as many as fit, and how many more there are.
 
-    "" if there is nothing to name, or no room to count it.
+    "" if there is nothing to name, or no room even to count it.
     """
-    shown: list[str] = []
-    whole = ", ".join(names)
-    if tokens(whole) <= budget:
+    whole = ", ".join(names[: budget * BYTES])
+    if len(names) <= budget * BYTES and tokens(whole) <= budget:
         return whole
     best = ""
-    for number, name in enumerate(names):
+    for number in range(len(names)):
         more = f"{len(names) - number} more"
-        text = ", ".join([*shown, f"and {more}"]) if shown else more
+        shown = ", ".join(names[:number])
+        text = f"{shown} and {more}" if shown else more
         if tokens(text) > budget:
             break
         best = text
-        shown.append(name)
     return best
