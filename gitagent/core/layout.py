@@ -32,6 +32,7 @@ AGENT = ".agent/"
 CONFIG = ".agent/config.toml"
 AGENTS = ".agent/agents/"
 CLAUDE_AGENTS = ".claude/agents/"  # made for Claude Code
+AUTOMATIONS = ".agent/automations/"
 SKILLS = (".agent/skills/", ".claude/skills/")
 TASKS = ".agent/tasks/"
 DONE = ".agent/tasks/done/"

@@ -29,6 +29,9 @@ RECORDS = (
     "witness",
     "exchange",
     "conversation",
+    "memory",
+    "proposal",
+    "decision",
 )
 
 _SUBJECT = 120

@@ -20,6 +20,7 @@ from gitagent.core.approval import Approval
 from gitagent.core.conversation import Entry
 from gitagent.core.exchange import Exchange
 from gitagent.core.inbox import Inbox
+from gitagent.core.proposal import Proposal
 from gitagent.core.receipt import Receipt
 from gitagent.core.remembering import Ruling
 from gitagent.core.submission import Submission
@@ -43,6 +44,7 @@ _Record = TypeVar(
     Entry,
     AttemptEnd,
     Ruling,
+    Proposal,
 )
 _AS_THEY_ARE = frozenset({str, int, float, bool, NoneType})
 _Decode = Callable[[Any], Any]  # raises ValueError if the value is not of its type
@@ -187,6 +189,21 @@ def load_ruling(data: bytes, oid: str = "") -> Ruling:
 
     """
     return _load(Ruling, data, oid=oid)
+
+
+def dump_proposal(proposal: Proposal) -> bytes:
+    """Return a proposal as JSON, without the commit it was read from."""
+    return _dump(proposal)
+
+
+def load_proposal(data: bytes, oid: str = "") -> Proposal:
+    """Return the proposal in ``data``, read from the record commit ``oid``.
+
+    Raises:
+        UserError: the record is damaged, or a newer release wrote it.
+
+    """
+    return _load(Proposal, data, oid=oid)
 
 
 def dump_receipt(receipt: Receipt) -> bytes:

@@ -4,15 +4,19 @@ Where the target names a file of allowed signers, the commit has to be signed by
 that the target's own copy of that file lets sign for the author's address, now.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
 from gitagent.files.message import trailers
 from gitagent.files.record import NAME
-from gitagent.git.objects import BLOB, EXECUTABLE, Commit, Objects
+from gitagent.git.codec import Sign
+from gitagent.git.identity import OWN
+from gitagent.git.objects import BLOB, EXECUTABLE, Commit, Entry, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.signing import verify_commit
+from gitagent.git.text import Person
+from gitagent.host import clock
 
 AGAIN_S: Final = 30.0  # after which a key may have run out that was good
 
@@ -42,6 +46,24 @@ def signers(objects: Objects, path: str, target: str) -> Signers:
     if objects.size(entry.oid) > _SIGNERS_BYTES:
         return Signers(problem=f"{path} is too large")
     return Signers(entry.oid)
+
+
+def write(
+    objects: Objects,
+    old: str | None,
+    payload: bytes,
+    message: str,
+    author: Person,
+    sign: Sign | None,
+) -> str:
+    """Store the record commit of a person's word after ``old``; return it.
+
+    No ref moves: whether it would be believed is to be asked first.
+    """
+    tree = objects.write_tree([Entry(NAME, BLOB, objects.write_blob(payload))])
+    who = replace(OWN, when=int(clock.now().timestamp()))
+    parents = () if old is None else (old,)
+    return objects.write_commit(tree, parents, message, author, who, sign)
 
 
 def doubt(

@@ -16,8 +16,7 @@ from gitagent.files import record
 from gitagent.files.message import record_message
 from gitagent.git import records, word
 from gitagent.git.codec import Sign
-from gitagent.git.identity import OWN
-from gitagent.git.objects import BLOB, Entry, Objects
+from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.git.text import Person, mended
@@ -54,12 +53,8 @@ def write(
     count = len(approval.paths)
     what = f"{author.name} approved {count} {'path' if count == 1 else 'paths'}"
     message = record_message(f"{what}\n\n{approval.why}", "approval")
-    blob = objects.write_blob(record.dump_approval(approval))
-    tree = objects.write_tree([Entry(record.NAME, BLOB, blob)])
-    who = replace(OWN, when=int(clock.now().timestamp()))
-    oid = objects.write_commit(
-        tree, () if old is None else (old,), message, author, who, sign
-    )
+    payload = record.dump_approval(approval)
+    oid = word.write(objects, old, payload, message, author, sign)
     found = _Judge(repo, objects, settings, target).verdict(approval.submission, oid)
     if isinstance(found, str):
         raise UserError(f"nobody would believe this approval: {found}")
