@@ -123,8 +123,11 @@ def _searched(
 
     def search() -> None:
         try:
-            options = {"kinds": ("item",), "paths": paths, "most": most}
-            found.append(index.search(words, seconds=seconds, **options))
+            found.append(
+                index.search(
+                    words, kinds=("item",), paths=paths, most=most, seconds=seconds
+                )
+            )
         except Exception as error:  # noqa: BLE001 - as in `recall`
             failed.append(clean.sentence(str(error)) or type(error).__name__)
 
