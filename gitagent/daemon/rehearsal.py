@@ -4,9 +4,10 @@ It is run in a process of its own, with the new code; what it says is judged by 
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any
+from typing import Any, Final
 
 import gitagent
 from gitagent.core.decide import decide
@@ -16,14 +17,34 @@ from gitagent.git.repository import Repository
 
 _MAIN = "__main__"  # a program, and no part of the daemon
 
+# Run in processes of their own, with libraries that take seconds to load.
+_APART: Final = (
+    "gitagent.cli.terminal.",
+    "gitagent.model.anthropic_api",
+    "gitagent.model.openai_api",
+    "gitagent.worker.inside.",
+    "gitagent.worker.loop.",
+)
+
 
 def load_all() -> Path:
-    """Load every module; return the folder of the package."""
+    """Load every module of the daemon; return the folder of the package.
+
+    Of what other processes load it is seen only that Python can read it.
+    """
     package = Path(gitagent.__file__).resolve().parent
     for found in walk_packages([str(package)], "gitagent."):
-        if not found.name.endswith(_MAIN):
+        if found.name.startswith(_APART):
+            _read(found.name)
+        elif not found.name.endswith(_MAIN):
             import_module(found.name)
     return package
+
+
+def _read(module: str) -> None:
+    spec = find_spec(module)
+    if spec is not None and spec.loader is not None:
+        spec.loader.get_code(module)  # type: ignore[attr-defined]
 
 
 def rehearse(repo: Repository) -> dict[str, Any]:
