@@ -5,7 +5,7 @@ said can be looked up by the object that its line names.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -53,7 +53,11 @@ _ORDER: Final = {Kind.DECISION: 0, Kind.FACT: 1, Kind.LESSON: 2}
 _PATH: Final = re.compile(
     r"[\w.@+-]+(?:/[\w.@+-]+)+|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}"
 )
+_LINES_OF_A_FILE: Final = From.LINES  # looked up thousands of times
 _WILD: Final = re.compile(r"[*?\[\\!#]")
+
+
+_Group = tuple[Item, ...]  # what is told together: one, or all of a dispute
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,8 @@ def brief(
     ``paths`` are globs or paths that it is about, ``agent`` the definition it has.
     Withheld slugs are neither told nor listed, nor is what they are in dispute with.
     """
-    items = _in_order(shelf.told(memory.changed), frozenset(withheld), tuple(paths))
+    holds = shelf.told(memory.changed)
+    items, touched = _in_order(holds, frozenset(withheld), tuple(paths))
     past = near(episodes, now, paths=paths, agent=agent, most=EPISODES)
     landed = [_landing(each) for each in landings[:LANDINGS]]
     tried = [_attempt(each, shelf) for each in past]
@@ -117,7 +122,7 @@ def brief(
     room = max(0, memory.brief - frame)
     some = _fit(landed, room // _LANDED_SHARE)
     others = _fit(tried, room // _PAST_SHARE)
-    own = _fit_items(items, shelf, room - some.used - others.used)
+    own = _fit_items(items, touched, shelf, room - some.used - others.used)
     text = _written(own.lines, some.lines, others.lines)
     missing = [*own.missing, *some.missing, *others.missing]
     if text and missing:
@@ -134,18 +139,6 @@ def brief(
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Items that are told together: one, or all that are in one dispute."""
-
-    items: tuple[Item, ...]
-    touched: str  # path that it shares with what the attempt is about; "": none
-
-    @property
-    def rank(self) -> tuple[bool, int]:
-        return not self.touched, min(_ORDER[each.kind] for each in self.items)
-
-
-@dataclass(frozen=True, slots=True)
 class _Fitted:
     lines: list[Line]
     missing: list[str]
@@ -153,29 +146,32 @@ class _Fitted:
 
 
 def _in_order(
-    items: Iterable[Item], withheld: frozenset[str], paths: tuple[str, ...]
-) -> list[_Group]:
-    """Return what may be told: of the paths first, then by kind, the newest first."""
+    items: Iterable[Item], withheld: frozenset[str], globs: tuple[str, ...]
+) -> tuple[list[_Group], frozenset[str]]:
+    """Return what may be told, and the paths of it that a glob matches.
+
+    First comes what is of these paths, then it goes by kind, the newest first.
+    """
     # What names no object or no source is told nowhere; see `memory.shown`.
     by_slug = {each.slug: each for each in items if each.blob and each.sources}
-    sources = {
-        source.name
-        for each in by_slug.values()
-        for source in each.sources
-        if source.kind is From.LINES
-    }
-    touched = _touched(paths, sources)
-    groups = [
-        _Group(each, _first(each, touched))
-        for each in disputes(by_slug)
-        if withheld.isdisjoint(item.slug for item in each)
-    ]
-    groups.sort(key=lambda group: group.items[0].updated, reverse=True)
-    groups.sort(key=lambda group: group.rank)
-    return groups
+    touched = frozenset(_touched(globs, by_slug.values()) if globs else ())
+    ranked: dict[tuple[bool, int], list[_Group]] = {}
+    for group in disputes(by_slug):
+        if withheld and any(each.slug in withheld for each in group):
+            continue
+        first = group[0]
+        kind = _ORDER[first.kind]
+        if len(group) > 1:
+            kind = min(_ORDER[each.kind] for each in group)
+        rank = (not (touched and _first(group, touched)), kind)
+        ranked.setdefault(rank, []).append(group)
+    ordered = []
+    for rank in sorted(ranked):
+        ordered += sorted(ranked[rank], key=lambda g: g[0].updated, reverse=True)
+    return ordered, touched
 
 
-def disputes(items: dict[str, Item]) -> Iterator[tuple[Item, ...]]:
+def disputes(items: Mapping[str, Item]) -> Iterator[_Group]:
     """Yield the items, those that are in dispute with each other together.
 
     One whose other side is not among them is alone; its line still says so.
@@ -194,44 +190,52 @@ def disputes(items: dict[str, Item]) -> Iterator[tuple[Item, ...]]:
                     found.add(other)
                     todo.append(other)
         done |= found
-        sides = sorted(found, key=lambda name: items[name].updated, reverse=True)
-        yield tuple(items[name] for name in sides)
+        sides = (items[name] for name in sorted(found))
+        yield tuple(sorted(sides, key=lambda item: item.updated, reverse=True))
 
 
-def _touched(globs: tuple[str, ...], paths: Collection[str]) -> set[str]:
-    """Return those of ``paths`` that a glob matches.
+def _touched(globs: tuple[str, ...], items: Iterable[Item]) -> set[str]:
+    """Return the paths of sources that a glob matches.
 
     As `glob.matching`, which takes 5 µs for each path; most are told apart by how they
     begin.
     """
+    paths = {
+        source.name
+        for each in items
+        for source in each.sources
+        if source.kind is _LINES_OF_A_FILE
+    }
     plain = {glob.strip("/") for glob in globs if not _WILD.search(glob)}
     names = frozenset(each for each in plain if "/" not in each)
     heads = tuple(each for each in plain if "/" in each)
     wild = tuple(glob for glob in globs if _WILD.search(glob))
     loose = any("/" not in glob.strip("/") or glob.startswith("!") for glob in wild)
     begins = tuple({_WILD.split(glob, maxsplit=1)[0].lstrip("/") for glob in wild})
-    found = {
-        path
-        for path in paths
-        if (names and not names.isdisjoint(path.split("/")))
-        or (path.startswith(heads) and any(_within(path, head) for head in heads))
-    }
     near_by = paths if loose else [path for path in paths if path.startswith(begins)]
-    return found | set(matching(wild, near_by))
+    found = set(matching(wild, near_by))
+    found |= {path for path in paths if path.startswith(heads) and _in(path, heads)}
+    if names:
+        found |= {path for path in paths if not names.isdisjoint(path.split("/"))}
+    return found
 
 
-def _within(path: str, head: str) -> bool:
-    return path == head or path.startswith(f"{head}/")
+def _in(path: str, heads: Iterable[str]) -> bool:
+    return any(path == head or path.startswith(f"{head}/") for head in heads)
 
 
-def _first(items: Iterable[Item], touched: Collection[str]) -> str:
-    if not touched:
-        return ""
-    names = (s.name for item in items for s in item.sources if s.kind is From.LINES)
-    return next((name for name in names if name in touched), "")
+def _first(items: _Group, touched: Collection[str]) -> str:
+    """Return the first of the touched paths that a source names; "" if none does."""
+    for each in items:
+        for source in each.sources:
+            if source.name in touched and source.kind is _LINES_OF_A_FILE:
+                return source.name
+    return ""
 
 
-def _fit_items(groups: Sequence[_Group], shelf: "Shelf", room: int) -> _Fitted:
+def _fit_items(
+    groups: Sequence[_Group], touched: frozenset[str], shelf: "Shelf", room: int
+) -> _Fitted:
     """Return what fits of the items. One that takes over half of the room does not.
 
     No more are written out than can fit: there can be thousands.
@@ -241,7 +245,7 @@ def _fit_items(groups: Sequence[_Group], shelf: "Shelf", room: int) -> _Fitted:
     used = 0
     while at < len(groups) and left >= _LEAST:
         some = groups[at : at + left // _LEAST]
-        lines = {each.items[0].slug: _item(each, shelf) for each in some}
+        lines = {each[0].slug: _item(each, touched, shelf) for each in some}
         blocks = [Block(name, line.text, most=most) for name, line in lines.items()]
         packed = pack(blocks, left)
         kept = {each.name for each in packed.kept}
@@ -251,7 +255,7 @@ def _fit_items(groups: Sequence[_Group], shelf: "Shelf", room: int) -> _Fitted:
         used += packed.tokens
         left -= packed.tokens
         at += len(some)
-    found.missing.extend(each.slug for group in groups[at:] for each in group.items)
+    found.missing.extend(each.slug for group in groups[at:] for each in group)
     return _Fitted(found.lines, found.missing, used)
 
 
@@ -284,15 +288,17 @@ def told(item: Item, shelf: "Shelf") -> str:
     return line
 
 
-def _item(group: _Group, shelf: "Shelf") -> Line:
-    lines = [told(each, shelf) for each in group.items]
-    first = group.items[0]
-    why = f"a {first.kind}, of {first.updated[:10]}"
-    if group.touched:
-        why = f"{clean.line(group.touched)} is of what this is about"
-    if len(lines) > 1:
+def _item(group: _Group, touched: frozenset[str], shelf: "Shelf") -> Line:
+    first, *others = group
+    lines = [told(each, shelf) for each in group]
+    path = _first(group, touched)
+    about = (
+        f"{clean.line(path)} is of what this is about" if path else f"a {first.kind}"
+    )
+    why = f"{about}; of {first.updated[:10]}"
+    if others:
         lines, why = [_DISPUTE, *lines], f"in dispute; {why}"
-    slugs = tuple(each.slug for each in group.items)
+    slugs = tuple(each.slug for each in group)
     return Line("\n".join(lines), why, slugs, first.blob)
 
 

@@ -13,6 +13,7 @@ from gitagent.core.exposure import Received, Way
 from gitagent.core.memory import Item
 from gitagent.core.settings import Memory
 from gitagent.files import clean
+from gitagent.host import clock
 from gitagent.memory.brief import disputes, told
 
 if TYPE_CHECKING:
@@ -132,9 +133,11 @@ def _searched(
             failed.append(clean.sentence(str(error)) or type(error).__name__)
 
     thread = Thread(target=search, name="recall", daemon=True)
+    begun = clock.monotonic()
     thread.start()
     thread.join(seconds)
-    if found:
+    late = clock.monotonic() - begun >= seconds
+    if found and (found[0] or not late):
         return found[0]
     if failed:
         return f"The search failed: {failed[0].rstrip('.')}."
