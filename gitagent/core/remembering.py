@@ -53,7 +53,7 @@ class Ruled:
 class Filed:
     """A file that a ruling's commit put there, changed or took away."""
 
-    slug: str
+    slug: str  # of what a chapter has carried over: its path below the folder
     blob: str = ""  # "": it is gone
 
 

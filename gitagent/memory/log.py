@@ -1,30 +1,67 @@
-"""The log of the memory: every ruling, as a chain of records.
+"""What the log of the memory says: see `git.rulings`, where it is kept.
 
-A ruling stands there before its commit is on the target, and keeps it alive. Whether
-it came to be is for the target's history to say: a reader asks it.
+A ruling counts once its commit is on the target. Of one file the newest that counts is
+the last word: what it put there is admitted, what came before it is not any more.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
 from gitagent.core.remembering import Ruling
+from gitagent.errors import GitError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
+from gitagent.git.rulings import append, read_all
 
-
-def append(
-    repo: Repository, ruling: Ruling, old: str | None, objects: Objects | None = None
-) -> Ruling:
-    """Add a ruling to the log, which is at ``old``; return it as recorded.
-
-    Raises:
-        LostRace: the log is elsewhere; nothing happened.
-    """
-    raise NotImplementedError
-
-
-def read_all(objects: Objects) -> list[Ruling]:
-    """Return every ruling that can be read, the oldest first."""
-    raise NotImplementedError
+__all__ = ["Admitted", "append", "blobs", "read_all"]
 
 
 def blobs(objects: Objects) -> frozenset[tuple[str, str]]:
-    """Return (slug, blob) of each file that a ruling's commit made."""
-    raise NotImplementedError
+    """Return (slug, blob) of each file that a ruling's commit made, there or not."""
+    return frozenset(
+        (each.slug, each.blob) for ruling in read_all(objects) for each in ruling.files
+    )
+
+
+@dataclass(slots=True)
+class Admitted:
+    """Which files the log's rulings put onto a target; remembers what it has asked."""
+
+    repo: Repository
+    _at: str = ""  # commit that was asked about last
+    _there: set[str] = field(default_factory=set)  # commits that are part of it
+
+    def newest(
+        self, objects: Objects, commit: str, rulings: Iterable[Ruling]
+    ) -> dict[str, str]:
+        """Return by slug the blob that the log has it at on ``commit``; "": gone."""
+        rulings = [each for each in rulings if each.commit and each.files]
+        self._ask(objects, commit, {each.commit for each in rulings})
+        return {
+            each.slug: each.blob
+            for ruling in rulings
+            if ruling.commit in self._there
+            for each in ruling.files
+        }
+
+    def _ask(self, objects: Objects, commit: str, wanted: set[str]) -> None:
+        if self._at != commit and not self._goes_on(objects, commit):
+            self._there.clear()
+        self._at = commit
+        unknown = sorted(wanted - self._there)
+        if not unknown:
+            return
+        # One walk for all of them. In a shallow clone those that are cut off are not
+        # here, and count: it is their files' content that lies on the target.
+        asked = "".join(f"{oid}\n" for oid in (*unknown, f"^{commit}"))
+        done = self.repo.git.run(
+            "rev-list", "--ignore-missing", "--stdin", stdin=asked.encode()
+        )
+        self._there |= set(unknown) - set(done.text.splitlines())
+
+    def _goes_on(self, objects: Objects, commit: str) -> bool:
+        """Whether what was part of the target is part of ``commit``, too."""
+        try:
+            return bool(self._at) and objects.ancestor(self._at, commit)
+        except GitError:
+            return False
