@@ -209,5 +209,8 @@ def _foot(report: Mapping[str, Any], hidden: int) -> Iterator[str]:
         yield f"{hidden} more are settled: gitagent status --all"
     if unseen := report["inbox"]["unacknowledged"]:
         yield f"{_count(unseen, 'outcome')} not acknowledged: gitagent inbox"
+    if waiting := report["memory"]["proposals"]:
+        many = _count(waiting, "proposal")
+        yield f"{many} about the memory to decide: gitagent memory proposals"
     if report["target"]["findings"]:
         yield "Look at a commit that got past the lander with: git show <commit>"

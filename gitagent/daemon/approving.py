@@ -151,10 +151,31 @@ def approve(
         why=why.strip(),
         until=until,
     )
-    sign = _signer(repo, planned.settings, key)
+    sign = sign_with(repo, planned.settings, key, "approvals")
     return approval.write(
         repo, objects, made, author(repo), planned.settings, planned.target, sign
     )
+
+
+def sign_with(
+    repo: Repository, settings: Settings, key: Path | None, what: str
+) -> Sign | None:
+    """Return what signs with ``key``, or where that has to be with Git's own key.
+
+    Raises:
+        UserError: ``what`` has to be signed, and there is no key.
+    """
+    if key is not None:
+        return signer(key.absolute())
+    if not settings.trust.allowed_signers:
+        return None
+    configured = configured_key(repo)
+    if not configured:
+        raise UserError(
+            f"{what} have to be signed here, and git has no SSH key to sign with",
+            "name one: --key FILE, or git config gpg.format ssh and user.signingkey",
+        )
+    return signer(configured)
 
 
 def _find(objects: Objects, name: str) -> Submission:
@@ -178,20 +199,6 @@ def _agent(
     with suppress(UserError):
         return require_agent(repo, objects, target, record.agent)
     return None
-
-
-def _signer(repo: Repository, settings: Settings, key: Path | None) -> Sign | None:
-    if key is not None:
-        return signer(key.absolute())
-    if not settings.trust.allowed_signers:
-        return None
-    configured = configured_key(repo)
-    if not configured:
-        raise UserError(
-            "approvals have to be signed here, and git has no SSH key to sign with",
-            "name one: --key FILE, or git config gpg.format ssh and user.signingkey",
-        )
-    return signer(configured)
 
 
 def _rows(

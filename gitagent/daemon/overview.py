@@ -19,11 +19,13 @@ from gitagent.core.layout import (
     CLAUDE_AGENTS,
     HEADS,
     INBOX,
+    PROPOSALS,
     QUEUE,
     SUBMISSIONS,
     TASK_RECORDS,
     TASKS,
 )
+from gitagent.core.proposal import Stand
 from gitagent.core.settings import Guard
 from gitagent.core.submission import Submission
 from gitagent.core.switch import RED_TARGET, REPAIR, frozen, stopped
@@ -81,6 +83,7 @@ class Overview:
     code: str | None = None  # commit that the daemon's own code is of
     swap: str | None = None  # why it does not run newer code
     unacknowledged: int = 0  # outcomes in the inbox, of the newest few hundred
+    proposals: int = 0  # of the memory's review that wait for a person
 
 
 def overview(repo: Repository, *, everything: bool = False) -> Overview:
@@ -132,6 +135,7 @@ def overview(repo: Repository, *, everything: bool = False) -> Overview:
             unacknowledged=_unacknowledged(
                 objects, rows, tasks, submissions, alarms(past, guard)
             ),
+            proposals=_proposals(repo),
         )
 
 
@@ -216,6 +220,12 @@ def _unacknowledged(
         return 0
     found = _outcomes(objects, rows, box.until, tasks, submissions, past, _COUNTED)
     return len(inbox.owed(box, found))
+
+
+def _proposals(repo: Repository) -> int:
+    """Return how many wait; whose word counts is not asked, to be fast."""
+    done = repo.git.run("for-each-ref", "--format=%(contents:subject)", PROPOSALS)
+    return sum(row.startswith(f"{Stand.WAITING}:") for row in done.text.splitlines())
 
 
 def _stopped(

@@ -56,6 +56,7 @@ def report(seen: Overview, now: datetime) -> dict[str, Any]:
         "automations": [],
         "refused": [{"path": r.path, "reason": r.reason} for r in seen.refused],
         "inbox": {"unacknowledged": seen.unacknowledged},
+        "memory": {"proposals": seen.proposals},
     }
 
 

@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "eval": "Score the search against a labelled set.",
     "effect": "Say from receipts whether memory helps.",
     "review": "Compare items with later evidence, and propose.",
+    "proposals": "List what the review proposes.",
     "accept": "Accept a proposal of the review.",
     "reject": "Reject a proposal of the review.",
 }

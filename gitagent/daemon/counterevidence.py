@@ -1,0 +1,176 @@
+"""What of the repository and of the system's own records speaks against items.
+
+Nothing is decided here: `core.reviewing` says what follows from it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from gitagent.core.following import follow
+from gitagent.core.layout import TASK_RECORDS
+from gitagent.core.memory import COUNTS, QUOTE, From, Item, Marks, Source, written
+from gitagent.core.proposal import Why
+from gitagent.core.receipt import Receipt, Result
+from gitagent.core.reviewing import Against, Instead, Looked
+from gitagent.core.task import TaskRecord, TaskState
+from gitagent.daemon import tasks
+from gitagent.errors import GitagentError, GitError, UserError
+from gitagent.files import clean, record
+from gitagent.git import records
+from gitagent.git.objects import BLOB, EXECUTABLE, Objects
+from gitagent.lander import receipts
+from gitagent.lander.archived import Archived
+from gitagent.memory.shelf import Shelf
+
+_FILE_BYTES: Final = 4 << 20  # of a cited file that is looked through
+_RED: Final = frozenset({Result.FAILED, Result.TIMEOUT})
+
+
+def look(
+    objects: Objects,
+    shelf: Shelf,
+    now: str,
+    *,
+    verify: Callable[[str, str], str] | None,
+    harmful: tuple[Against, ...] = (),
+) -> tuple[Looked, str]:
+    """Return all that a review looks at, and why commands could not be run, or "".
+
+    ``verify`` is None where no command is to be run.
+    """
+    items = {slug: item for slug, item in shelf.items.items() if item.status in COUNTS}
+    failing, problem = _failing(objects, shelf, items, verify)
+    unlooked = frozenset({Why.VERIFY}) if problem or verify is None else frozenset()
+    looked = Looked(
+        shelf.items,
+        shelf.marks,
+        now,
+        shelf.commit,
+        instead={
+            slug: found
+            for slug, item in items.items()
+            if _is_changed(shelf, slug)
+            and (found := tuple(_instead(objects, shelf.commit, item)))
+        },
+        failing=failing,
+        failed=tuple(_failed(objects, items)),
+        harmful=harmful,
+        unlooked=unlooked,
+    )
+    return looked, problem
+
+
+def _is_changed(shelf: Shelf, slug: str) -> bool:
+    return any(mark.mark is Marks.CHANGED for mark in shelf.marks.get(slug, ()))
+
+
+def _failing(
+    objects: Objects,
+    shelf: Shelf,
+    items: Mapping[str, Item],
+    verify: Callable[[str, str], str] | None,
+) -> tuple[tuple[Against, ...], str]:
+    """Return the items whose command fails on the target, or why none was run."""
+    if verify is None:
+        return (), ""
+    tree = objects.commit(shelf.commit).tree
+    found = []
+    for slug, item in items.items():
+        if not item.verify:
+            continue
+        try:
+            why = verify(item.verify, tree)
+        except GitagentError as error:
+            return (), error.line()
+        if why:
+            same = (item.verify, why)
+            found.append(
+                Against(slug, f"What verifies it fails: {why}", (shelf.commit,), same)
+            )
+    return tuple(found), ""
+
+
+def _instead(objects: Objects, commit: str, item: Item) -> Iterator[Instead]:
+    """Yield what stands where the cited lines of an item were that changed."""
+    for source in item.sources:
+        if source.kind is not From.LINES:
+            continue
+        new, blob = _lines(objects, commit, source.name)
+        old, _ = _lines(objects, source.oid, source.name)
+        text = written(source)
+        span = follow(old, new, source.first, source.last) if blob else None
+        if span is None:
+            yield Instead(text)
+            continue
+        said = "\n".join(new[span[0] - 1 : span[1]])
+        if said == source.quote:
+            continue
+        now = written(Source(From.LINES, commit, source.name, *span))
+        yield Instead(text, now if len(said) <= QUOTE else "", said, blob)
+
+
+def _lines(objects: Objects, commit: str, path: str) -> tuple[list[str], str]:
+    """Return the lines of a committed file and its blob; nothing if it is none."""
+    with suppress(GitError):
+        entry = objects.path(commit, path)
+        if (
+            entry is not None
+            and entry.mode in {BLOB, EXECUTABLE}
+            and objects.size(entry.oid) <= _FILE_BYTES
+        ):
+            text = objects.blob(entry.oid).decode(errors="surrogateescape")
+            return text.removesuffix("\n").split("\n"), entry.oid
+    return [], ""
+
+
+def _failed(objects: Objects, items: Mapping[str, Item]) -> Iterator[Against]:
+    """Yield the items whose task, or whose cited run of a check, failed later."""
+    archived = Archived()
+    for slug, item in items.items():
+        if item.work:
+            task = _task(objects, archived, item.work)
+            if task is not None and task.state is TaskState.FAILED:
+                why = f": {clean.sentence(task.reason)}" if task.reason else "."
+                sentence = f"The task {task.id} that it came from has failed since{why}"
+                yield Against(slug, sentence, (task.oid,))
+        for source in item.sources:
+            if source.kind is From.RECEIPT:
+                with suppress(GitagentError):
+                    yield from _red(objects, slug, source.oid)
+
+
+def _task(objects: Objects, archived: Archived, name: str) -> TaskRecord | None:
+    with suppress(UserError, GitError):
+        found = tasks.read(objects, name)
+        if found is not None:
+            return found
+        oid = archived.record(objects, TASK_RECORDS + name)
+        if oid is not None:
+            data = records.read(objects, oid)
+            return replace(record.load_task(data, oid), oid=oid)
+    return None
+
+
+def _red(objects: Objects, slug: str, blob: str) -> Iterator[Against]:
+    """Yield the first later run of the very check on the very tree that failed."""
+    cited = record.load_receipt(objects.blob(blob))
+    if cited.result is not Result.PASSED:
+        return
+    later = [
+        (each.receipt, each.blob)
+        for each in receipts.look_up(objects, cited.product)
+        if each.receipt is not None and _contradicts(each.receipt, cited)
+    ]
+    if later:
+        run, oid = min(later, key=lambda pair: (pair[0].started, pair[1]))
+        sentence = (
+            f"The check {clean.sentence(run.check)} that it cites failed on the same"
+            f" tree at {run.started}."
+        )
+        yield Against(slug, sentence, (oid,))
+
+
+def _contradicts(run: Receipt, cited: Receipt) -> bool:
+    return run.key == cited.key and run.result in _RED and run.started > cited.started
