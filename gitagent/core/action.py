@@ -140,9 +140,11 @@ class AddTask:
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """Rule in a thread on what the attempts of a task propose for the memory."""
+    """Rule in a thread on what attempts of a task have proposed for the memory."""
 
     record: TaskRecord
+    after: int  # number of the attempt up to which another ruling reaches; 0: none does
+    upto: int  # number of the attempt up to which this one does
     dropped: str = ""  # why none of it is admitted, whatever it is; "": it is examined
 
 

@@ -97,8 +97,9 @@ class Tended:
     distillers: Mapping[str, str] = field(
         default_factory=dict
     )  # blob of settings that want landings distilled: agent that does it
-    rulings: tuple[Ruling, ...] = ()  # oldest first, without their operations
+    rulings: tuple[Ruling, ...] = ()  # on operations, oldest first
     archived: frozenset[str] = frozenset()  # of their submissions
+    readable: bool = True  # False: nothing of it is known, so nothing is owed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What the memory is owed: a look at what a landing teaches, a ruling on what is asked.
 
-Both follow from records alone, so a restart owes the same, and nothing twice. What
-comes of the memory's own work is never looked at again: no task that distils, and no
-submission of the memory executor, teaches anything.
+All of it follows from records, so a restart owes the same, and nothing twice. What
+comes of the memory's own work is never looked at again: no landing of a task that
+distils, and none of the memory's executor, teaches anything.
 """
 
 from collections.abc import Iterator
@@ -13,33 +13,37 @@ from gitagent.core.layout import TASKS
 from gitagent.core.remembering import Ruling
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.core.task import TaskRecord, TaskState
+from gitagent.core.task import Attempt, Outcome, TaskRecord, TaskState
 
-DISTIL: Final = "distil-"  # and the submission: the id of the task that looks at it
+DISTIL: Final = "distil-"  # and a submission: the id of the task that looks at it
 KIND: Final = "distil"  # of such a task
-AGAIN: Final = 3  # rulings after one whose commit the lander rejected
+AGAIN: Final = 3  # rulings that may follow one whose commit the lander rejected
 
-_ENDED_WELL = frozenset({TaskState.LANDED, TaskState.DONE})
+_ENDED_WELL: Final = frozenset({TaskState.LANDED, TaskState.DONE})
+# The attempt that follows one of these goes on with what it had begun.
+_GOES_ON: Final = frozenset({Outcome.QUESTION, Outcome.INTERRUPTED, Outcome.CLAIMED})
 
 
 def decide_memory(snapshot: Snapshot, now: Moment) -> list[Action]:
     """Return what is owed: tasks that distil, submissions of rulings, one ruling."""
-    if snapshot.target.commit is None or snapshot.settings is None:
+    known = snapshot.memory.readable and snapshot.settings is not None
+    if not known or snapshot.target.commit is None:
         return []
-    return [
-        *_distil(snapshot),
-        *_submit(snapshot, now),
-        *_rule(snapshot, now),
-    ]
+    return [*_distil(snapshot), *_submit(snapshot, now), *_rule(snapshot, now)]
 
 
-def distils(submission: Submission) -> str:
+def task_of(submission: str) -> str:
     """Return the id of the task that says what a landing teaches."""
-    return f"{DISTIL}{submission.id}"
+    return f"{DISTIL}{submission}"
+
+
+def landing_of(task: str) -> str | None:
+    """Return the submission that a task distils; None if it is no such task."""
+    return task.removeprefix(DISTIL) if task.startswith(DISTIL) else None
 
 
 def teaches(submission: Submission, snapshot: Snapshot) -> bool:
-    """Whether a submission is one whose landing is to be looked at.
+    """Whether the landing of a submission is to be looked at.
 
     That is the work of a task that landed under settings which want it.
     """
@@ -47,31 +51,52 @@ def teaches(submission: Submission, snapshot: Snapshot) -> bool:
         submission.state is SubmissionState.LANDED
         and submission.task is not None
         and not submission.remembers
-        and not submission.task.startswith(DISTIL)
+        and landing_of(submission.task) is None
         and (submission.config or "") in snapshot.memory.distillers
     )
 
 
-def owes(record: TaskRecord, snapshot: Snapshot) -> Remember | None:
-    """Return the ruling that a task is owed; None: none is.
+def owed(snapshot: Snapshot) -> Iterator[Remember]:
+    """Yield the rulings that tasks are owed, the oldest first.
 
-    A ruling is about all that the attempts up to its own have proposed.
+    A ruling is about all that the attempts up to its own have proposed. One whose
+    commit was rejected is made anew on what the target has by then, a few times.
     """
-    if not record.settled:
-        return None
-    ruled = _ruled(record.id, snapshot)
-    upto = max((each.attempt for each in ruled), default=0)
-    if any(each.proposed and each.number > upto for each in record.attempts):
-        return Remember(record, _dropped(record, snapshot))
-    return _again(record, ruled, snapshot) if ruled else None
+    ruled: dict[str, list[Ruling]] = {}
+    for each in snapshot.memory.rulings:
+        ruled.setdefault(each.task, []).append(each)
+    for record in sorted(snapshot.records.values(), key=lambda r: (r.since, r.id)):
+        known = ruled.get(record.id, [])
+        if not record.settled or not (
+            known or any(a.proposed for a in record.attempts)
+        ):
+            continue
+        found = _again(record, known, snapshot) or _first(record, known, snapshot)
+        if found is not None:
+            yield found
+
+
+def weighed(action: Remember) -> tuple[tuple[Attempt, str], ...]:
+    """Return the attempts that a ruling is about, with why what each says is dropped.
+
+    "" for the one whose work passed, and for those that it had gone on from.
+    """
+    found: list[tuple[Attempt, str]] = []
+    why = action.dropped
+    for each in reversed(action.record.attempts):
+        if not action.after < each.number <= action.upto:
+            continue
+        if each.number < action.upto and each.outcome not in _GOES_ON:
+            why = why or f"Attempt {each.number} did not pass, and another followed."
+        found.append((each, why))
+    return tuple(reversed(found))
 
 
 def _distil(snapshot: Snapshot) -> Iterator[AddTask]:
     refused = {each.path for each in snapshot.refused}
-    for each in sorted(snapshot.submissions.values(), key=lambda s: (s.since, s.id)):
-        if not teaches(each, snapshot):
-            continue
-        name = distils(each)
+    landed = (s for s in snapshot.submissions.values() if teaches(s, snapshot))
+    for each in sorted(landed, key=lambda s: (s.since, s.id)):
+        name = task_of(each.id)
         known = (
             name in snapshot.tasks
             or name in snapshot.finished
@@ -82,23 +107,89 @@ def _distil(snapshot: Snapshot) -> Iterator[AddTask]:
             yield AddTask(each, snapshot.memory.distillers[each.config or ""])
 
 
+def _unsubmitted(snapshot: Snapshot) -> Iterator[Ruling]:
+    """Yield the rulings whose commit has not been handed to the lander yet."""
+    known = snapshot.memory.archived
+    for each in snapshot.memory.rulings:
+        name = each.submission
+        if name and name not in snapshot.submissions and name not in known:
+            yield each
+
+
 def _submit(snapshot: Snapshot, now: Moment) -> Iterator[Submit]:
-    return iter(())
+    for each in _unsubmitted(snapshot):
+        yield Submit(
+            Submission(
+                id=each.submission,
+                tip=each.commit,
+                state=SubmissionState.QUEUED,
+                created=now.precise,
+                since=now.stamp,
+                submitter=each.by,
+                priority=_priority(each.task, snapshot),
+                remembers=True,
+            )
+        )
+
+
+def _priority(task: str, snapshot: Snapshot) -> int:
+    """Return the priority of the work that something was learned from."""
+    record, file = snapshot.records.get(task), snapshot.tasks.get(task)
+    work = landing_of(task) or (record.submission if record else None) or ""
+    submission = snapshot.submissions.get(work)
+    if submission is not None:
+        return submission.priority
+    return file.priority if file else 0
 
 
 def _rule(snapshot: Snapshot, now: Moment) -> Iterator[Remember]:
-    return iter(())
+    """Yield one ruling at most: the next has to be told what this one does."""
+    if snapshot.live.remembering:
+        return
+    open_ = any(s.remembers and not s.settled for s in snapshot.submissions.values())
+    under_way = open_ or any(_unsubmitted(snapshot))
+    for each in owed(snapshot):
+        due = snapshot.live.waits.get(f"remember {each.record.id}", 0.0)
+        if due <= now.monotonic and (each.dropped or not under_way):
+            yield each
+            return
 
 
-def _ruled(task: str, snapshot: Snapshot) -> list[Ruling]:
-    return [each for each in snapshot.memory.rulings if each.task == task]
+def _first(
+    record: TaskRecord, ruled: list[Ruling], snapshot: Snapshot
+) -> Remember | None:
+    """Return the ruling on what was proposed since the newest one."""
+    after = max((each.attempt for each in ruled), default=0)
+    if any(each.proposed and each.number > after for each in record.attempts):
+        return Remember(record, after, record.attempt, _dropped(record, snapshot))
+    return None
 
 
 def _dropped(record: TaskRecord, snapshot: Snapshot) -> str:
+    if record.state not in _ENDED_WELL:
+        return f"The work did not pass: task {record.id} is {record.state}."
+    landed = snapshot.submissions.get(record.submission or "")
+    if landed is not None and teaches(landed, snapshot):
+        return f"It is left to {task_of(landed.id)}, which looks at what was learned."
     return ""
 
 
 def _again(
     record: TaskRecord, ruled: list[Ruling], snapshot: Snapshot
 ) -> Remember | None:
-    return None
+    """Return the ruling that follows one whose commit was rejected."""
+    newest = ruled[-1] if ruled else None
+    submission = snapshot.submissions.get(newest.submission) if newest else None
+    if (
+        newest is None
+        or submission is None
+        or submission.state is not SubmissionState.REJECTED
+    ):
+        return None
+    same = [each for each in ruled if each.attempt == newest.attempt]
+    before = [each.attempt for each in ruled if each.attempt < newest.attempt]
+    why = ""
+    if len(same) > AGAIN:
+        reason = submission.reason or "It was rejected."
+        why = f"The lander has rejected it {len(same)} times, at last since: {reason}"
+    return Remember(record, max(before, default=0), newest.attempt, why)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gitagent.core.action import (
     Action,
+    AddTask,
     Archive,
     DropRef,
     Land,
@@ -16,6 +17,7 @@ from gitagent.core.action import (
     Prepare,
     PushTarget,
     RecoverAttempt,
+    Remember,
     StartAttempt,
     StartRun,
     StopAttempt,
@@ -29,10 +31,12 @@ from gitagent.daemon import archive
 from gitagent.daemon.enact_queue import QueueHands
 from gitagent.daemon.enact_tasks import TaskHands
 from gitagent.daemon.live import Live
+from gitagent.daemon.tending import TendingHands
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.engine import Engine
+from gitagent.memory.shelf import Shelves
 from gitagent.worker.models import Models
 
 _Alone = (
@@ -46,6 +50,8 @@ _Alone = (
     | Land
     | Look
     | MoveDone
+    | AddTask
+    | Remember
     | PushTarget
     | Archive
 )
@@ -62,11 +68,13 @@ class Enactor:
     models: Models
     tasks: TaskHands = field(init=False)
     queue: QueueHands = field(init=False)
+    memory: TendingHands = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the two hands."""
+        """Make the hands."""
         self.tasks = TaskHands(self.repo, self.engine, self.live, self.models)
         self.queue = QueueHands(self.repo, self.engine, self.pool, self.live)
+        self.memory = TendingHands(self.repo, self.live, Shelves(self.repo))
 
     def enact(
         self, actions: list[Action], snapshot: Snapshot, objects: Objects, now: Moment
@@ -115,6 +123,10 @@ class Enactor:
                 self.queue.look(submission, snapshot)
             case MoveDone(record):
                 self.tasks.move_done(record, snapshot, objects, now)
+            case AddTask():
+                self.memory.add(action, snapshot, objects, now)
+            case Remember():
+                self.memory.remember(action, snapshot)
             case PushTarget():
                 self.queue.push(action, snapshot)
             case Archive():

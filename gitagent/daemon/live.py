@@ -56,7 +56,15 @@ class Prepared:
     submission: str = ""  # the one that it is about
 
 
-Report = AttemptEnd | RunEnd | Started | PushEnd | Prepared
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A ruling on what was proposed for the memory has ended."""
+
+    task: str  # that proposed it
+    error: str = ""  # why there is none; empty if it is on record
+
+
+Report = AttemptEnd | RunEnd | Started | PushEnd | Prepared | Remembered
 
 
 @dataclass(slots=True)
@@ -92,6 +100,8 @@ class Live:
         self.remote: str | None = None
         self.push_failures = 0
         self.pushing = False
+        self.remembering = ""  # task whose proposals are being ruled on
+        self.halt = Cancel()  # of that
         self._reports: SimpleQueue[Report] = SimpleQueue()
 
     def view(self) -> snapshot.Live:
@@ -115,6 +125,7 @@ class Live:
             pushed=self.pushed,
             push_error=self.push_error,
             remote=self.remote,
+            remembering=self.remembering,
         )
 
     def start(self, name: str, work: Callable[[], Report | None]) -> None:
@@ -166,11 +177,13 @@ class Live:
                 stop.order(Outcome.INTERRUPTED)
         for run in self.runs.values():
             run.cancel.set()
+        self.halt.set()
 
     @property
     def busy(self) -> bool:
         """Whether anything runs or waits to be accounted for."""
-        return bool(self.attempts or self.runs or self.pushing or self.preparing)
+        threads = (self.attempts, self.runs, self.pushing, self.preparing)
+        return any(map(bool, threads)) or bool(self.remembering)
 
     def wait(self, key: str, seconds: float) -> None:
         """Let nothing be tried under ``key`` for some seconds."""

@@ -12,6 +12,7 @@ from itertools import groupby
 
 from gitagent.core.action import (
     Action,
+    AddTask,
     DropRef,
     Land,
     Look,
@@ -19,6 +20,7 @@ from gitagent.core.action import (
     Prepare,
     PushTarget,
     RecoverAttempt,
+    Remember,
     StartAttempt,
     StartRun,
     Submit,
@@ -33,7 +35,7 @@ from gitagent.core.snapshot import Machine, Moment, Snapshot
 from gitagent.core.task import AttemptEnd
 from gitagent.daemon import crash
 from gitagent.daemon.enact import Enactor
-from gitagent.daemon.live import Live, Prepared, PushEnd, RunEnd, Started
+from gitagent.daemon.live import Live, Prepared, PushEnd, Remembered, RunEnd, Started
 from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
 from gitagent.daemon.telling import Teller
@@ -163,7 +165,7 @@ class Loop:
         if self.stopping:
             actions = [a for a in actions if isinstance(a, WriteTask)]
         elif not self.work:
-            starts = (StartAttempt, RecoverAttempt)
+            starts = (StartAttempt, RecoverAttempt, AddTask, Remember)
             actions = [a for a in actions if not isinstance(a, starts)]
         return [
             a for a in actions if self.live.waits.get(subject(a), 0.0) <= now.monotonic
@@ -207,6 +209,8 @@ class Loop:
                     self._pushed(report)
                 case Prepared():
                     self._prepared(report)
+                case Remembered():
+                    self._remembered(report)
         return bool(reports)
 
     def _judged(self, objects: Objects, ended: RunEnd) -> None:
@@ -250,6 +254,18 @@ class Loop:
         if report.submission:
             live.held[report.submission] = report.error
         live.wait(key, self._pause(key))
+
+    def _remembered(self, report: Remembered) -> None:
+        """Take up the next ruling; one that could not be made is put off."""
+        self.live.remembering = ""
+        key = f"remember {report.task}"
+        if not report.error:
+            self._failed.pop(key, None)
+            return
+        self._failed[key] += 1
+        if self._failed[key] == 1:
+            log(report.task, f"what it proposes is not ruled on yet: {report.error}")
+        self.live.wait(key, self._pause(key))
 
     def _follow(self, objects: Objects) -> None:
         """Keep the candidates that are still right on the target as it is now.
@@ -350,7 +366,7 @@ def _together(actions: list[Action]) -> Iterator[list[Action]]:
             yield from ([each] for each in group)
 
 
-def subject(action: Action) -> str:
+def subject(action: Action) -> str:  # noqa: C901 - one arm an action
     """Return the key under which an action is put off, as the decision knows it."""
     match action:
         case Land(steps=steps):
@@ -361,6 +377,10 @@ def subject(action: Action) -> str:
             return f"look {submission.id}"
         case MoveDone(record=record):
             return f"done {record.id}"
+        case AddTask(submission=submission):
+            return f"distil {submission.id}"
+        case Remember(record=record):
+            return f"remember {record.id}"
         case StartAttempt(new=record):
             return f"task {record.id}"
         case PushTarget():

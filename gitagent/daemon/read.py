@@ -25,6 +25,7 @@ from gitagent.daemon import answerfiles
 from gitagent.daemon.committed import unreadable
 from gitagent.daemon.definitions import Definitions
 from gitagent.daemon.target import SettingsInForce, require_target
+from gitagent.daemon.tended import Facts
 from gitagent.errors import UserError
 from gitagent.files import record, taskfile
 from gitagent.git import records
@@ -56,6 +57,7 @@ class Reader:
         self._own: dict[str, frozenset[str]] = {}  # by tip
         self._memo = receipts.Memo()
         self._answers: answerfiles.Memo = {}
+        self._memory = Facts(self._settings)
 
     def read(
         self,
@@ -87,6 +89,7 @@ class Reader:
         answers, bad_answers = answerfiles.read(
             objects, commit, task_records.values(), self._answers
         )
+        memory, bad_memory = self._memory.read(objects, refs, submissions)
         direct = self._audit.direct(objects, commit, submissions) if audit else ()
         return Snapshot(
             target=Target(
@@ -100,6 +103,7 @@ class Reader:
                 *odd_agents,
                 *bad_tasks,
                 *bad_submissions,
+                *bad_memory,
             ),
             finished=finished,
             answer_files=answers,
@@ -121,6 +125,7 @@ class Reader:
             exchanges=_named(refs, EXCHANGES),
             conversations=_named(refs, CONVERSATIONS),
             switch=switch.read(objects, refs),
+            memory=memory,
             live=live,
             machine=machine(settings) if machine else Machine(),
         )

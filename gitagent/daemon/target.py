@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from gitagent.core.layout import CONFIG, HEADS
 from gitagent.core.settings import Settings
-from gitagent.errors import ConfigError, UserError
+from gitagent.errors import ConfigError, GitError, UserError
 from gitagent.files import settings as settings_file
 from gitagent.git.objects import Objects
 
@@ -87,6 +87,14 @@ class SettingsInForce:
             if isinstance(parsed, Settings):
                 return parsed, blob, problem
         return None, None, problem
+
+    def of(self, objects: Objects, blob: str) -> Settings | None:
+        """Return the settings that a blob holds, None if they cannot be had."""
+        try:
+            parsed = self._parse(objects, blob)
+        except GitError:
+            return None
+        return parsed if isinstance(parsed, Settings) else None
 
     def _parse(self, objects: Objects, blob: str) -> Settings | str:
         if blob not in self._parsed:

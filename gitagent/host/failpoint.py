@@ -22,6 +22,8 @@ OTHERS = (  # that not every task comes by
     "conversation-intent",
     "conversation-executed",
     "conversation-result",
+    "distil-added",
+    "memory-ruled",
 )
 
 VARIABLE = "GITAGENT_FAILPOINT"

@@ -70,11 +70,13 @@ def add_task(
     task: str,
     data: bytes,
     author: str,
+    *,
+    patience_s: float = _PATIENCE_S,
 ) -> str:
     """Commit the file of a new task on the target; return the commit.
 
     ``author`` is the person, ``Name <email>``. What else they have in their checkout
-    stays as it is.
+    stays as it is. A lock is waited for as long as ``patience_s``.
 
     Raises:
         UserError: the id cannot be one or is taken, there is no target, or something
@@ -84,7 +86,7 @@ def add_task(
     if problem := id_problem(task):
         raise UserError(f'"{task}" cannot be a task\'s id: {problem}')
     blob = objects.write_blob(data)
-    until = clock.monotonic() + _PATIENCE_S
+    until = clock.monotonic() + patience_s
     for _ in range(_TRIES):
         old = _free(objects, target_ref, task)
         who = person(author, clock.now())

@@ -19,6 +19,8 @@ from gitagent.core.layout import (
     CONVERSATIONS,
     EXCHANGES,
     INBOX,
+    OPERATIONS,
+    PROPOSALS,
     QUEUE,
     RECEIPTS,
     SUBMISSIONS,
@@ -44,6 +46,7 @@ _CHAINS: Final = (
     CONVERSATIONS,
     SUBMISSIONS,
     APPROVALS,
+    PROPOSALS,
     RECEIPTS,
     ARCHIVE,
 )
@@ -69,7 +72,7 @@ def ref_of(repo: Repository) -> str:
 def is_record(ref: str) -> bool:
     """Tell whether a ref is a chain of records, which only ever grows."""
     lasts = ref.startswith(_CHAINS) and not ref.startswith(_PASSING)
-    return ref in {QUEUE, INBOX} or lasts
+    return ref in {QUEUE, INBOX, OPERATIONS} or lasts
 
 
 def steps(objects: Objects, tip: str) -> Iterator[Step]:

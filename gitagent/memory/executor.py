@@ -7,7 +7,7 @@ nothing but ``.agent/memory``. The ruling is recorded before that commit goes an
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gitagent.core.remembering import Operation, Ruling
+from gitagent.core.remembering import Operation, Ruled, Ruling
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.git.text import Person
@@ -37,13 +37,14 @@ def execute(
     limit: int,
     verify: Verify | None = None,
     submit: bool = False,
+    dropped: Sequence[Ruled] = (),
 ) -> Ruling:
     """Rule on operations, in order, and make what is admitted.
 
     Each is made whole or not at all. If more than ``limit`` items would count in the
     end, the last ones that add to them are refused. With ``submit`` the commit is only
     made, for the lander: ``ruling.submission`` is `ident.submission_id` of it. Else
-    the target is at it.
+    the target is at it. What was ``dropped`` before stands first in the ruling.
 
     Raises:
         UserError: there is no target, or something of a person's is in the way:

@@ -1,0 +1,122 @@
+"""Rulings on what attempts have proposed for the memory.
+
+Only the work that passed its verdict teaches anything. Whatever is asked for is ruled
+on, and what was refused is on record with the reason, as what was admitted is.
+"""
+
+from dataclasses import dataclass
+
+from gitagent.core.action import Remember
+from gitagent.core.remembering import Op, Operation, Ruled, Ruling
+from gitagent.core.settings import Settings
+from gitagent.core.tending import weighed
+from gitagent.daemon.verifying import Verifier
+from gitagent.errors import GitagentError, GitError
+from gitagent.files import proposed
+from gitagent.files.proposed import Proposed
+from gitagent.git import rulings
+from gitagent.git.objects import Objects
+from gitagent.git.repository import Repository
+from gitagent.host import clock
+from gitagent.host.failpoint import failpoint
+from gitagent.host.log import log
+from gitagent.host.process import Cancel
+from gitagent.lander.landing import committer
+from gitagent.memory.executor import Origin, execute
+from gitagent.memory.shelf import Shelves
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a ruling is to be about."""
+
+    operations: tuple[Operation, ...] = ()  # to be examined
+    dropped: tuple[Ruled, ...] = ()  # for other reasons than what they say
+
+
+def rule(
+    repo: Repository,
+    shelves: Shelves,
+    target_ref: str,
+    settings: Settings,
+    action: Remember,
+    cancel: Cancel,
+) -> Ruling:
+    """Rule on what a task's attempts have proposed; return the ruling as recorded.
+
+    What was admitted is made a commit, which the ruling names and the lander lands. For
+    a thread of its own: commands that verify items are run in the sandbox.
+
+    Raises:
+        GitagentError: it could not be ruled on just now; nothing is recorded.
+    """
+    verifier = Verifier(repo, settings, cancel)
+
+    def verify(command: str, tree: str) -> str:
+        try:
+            return verifier(command, tree)
+        except GitagentError as error:
+            # One that cannot be run at all is as good as one that fails: else whoever
+            # proposes it has this ruling tried again for ever.
+            if cancel.is_set():
+                raise
+            return f"It cannot be verified: {error.line()}."
+
+    record = action.record
+    with repo.objects() as objects:
+        asked = read(objects, action)
+        at = clock.now()
+        by = committer(repo, settings, at)
+        if asked.operations:
+            origin = Origin(by, record.id, action.upto, strict=True)
+            made = execute(
+                repo,
+                objects,
+                shelves,
+                target_ref,
+                asked.operations,
+                origin,
+                limit=settings.memory.limit,
+                verify=verify,
+                submit=True,
+                dropped=asked.dropped,
+            )
+        else:
+            stamp = clock.stamp(at)
+            made = Ruling(stamp, by.ident, record.id, action.upto, asked.dropped)
+            made = rulings.append(repo, objects, made)
+    admitted = sum(each.admitted for each in made.ruled)
+    log(record.id, f"of {len(made.ruled)} operations on the memory {admitted} admitted")
+    failpoint("memory-ruled")
+    return made
+
+
+def read(objects: Objects, action: Remember) -> Asked:
+    """Return what the attempts of an action have proposed, each operation once."""
+    operations: list[Operation] = []
+    dropped: list[Ruled] = []
+    for attempt, why in weighed(action):
+        if not attempt.proposed:
+            continue
+        found = _proposed(objects, attempt.proposed)
+        dropped += found.dropped
+        if why:
+            dropped += [Ruled(x, admitted=False, reason=why) for x in found.operations]
+        else:
+            operations += found.operations
+    if not operations and not dropped:
+        dropped.append(_nothing("It asks for nothing."))
+    return Asked(tuple(dict.fromkeys(operations)), tuple(dict.fromkeys(dropped)))
+
+
+def _proposed(objects: Objects, blob: str) -> Proposed:
+    try:
+        return proposed.parse(objects.blob(blob))
+    except ValueError as error:
+        return Proposed(dropped=(_nothing(f"It cannot be used: {error}."),))
+    except GitError:
+        return Proposed(dropped=(_nothing(f"The blob {blob} is not here any more."),))
+
+
+def _nothing(reason: str) -> Ruled:
+    return Ruled(Operation(Op.ADD, proposed.NAME), admitted=False, reason=reason)
