@@ -1,4 +1,4 @@
-"""``gitagent task``: add, list, show, stop and retry."""
+"""``gitagent task``: add, list, show, hand over, stop and retry."""
 
 import sys
 from pathlib import Path
@@ -124,6 +124,27 @@ def show(here: Here, task: str, as_json: bool) -> None:  # noqa: FBT001 - click'
     text = None if as_json else text_of(here.repository, task)
     if text is not None:
         say.out(f"\nText\n{text}")
+
+
+@command.command(name="handoff")
+@click.argument("task")
+@click.pass_obj
+def handoff(here: Here, task: str) -> None:
+    """Print a task's state for whoever goes on with it.
+
+    It is told by receipts and by the diff: what was tried, what changed, what failed
+    last, and who owes what.
+
+    \b
+    Example:
+      gitagent task handoff fix-typo
+    """
+    from gitagent.daemon.handing import of_task  # noqa: PLC0415 - start time
+
+    if text := of_task(here.repository, task):
+        say.out(text)
+    else:
+        say.note(f"{task} was not tried yet; there is nothing to hand over")
 
 
 @command.command(name="stop")
