@@ -68,9 +68,10 @@ class Past:
         tasks = list(records)
         ended = [a for task in tasks for a in task.attempts if a.ended and a.tip]
         ended.sort(key=lambda attempt: attempt.ended, reverse=True)
+        # The oldest last: a later attempt with the same tip has added nothing to it.
         paths = {
             attempt.tip: self._paths(objects, attempt.base, attempt.tip)
-            for attempt in reversed(ended[:_RECENT])
+            for attempt in ended[:_RECENT]
         }
         return episodes(tasks, submissions, paths)
 
