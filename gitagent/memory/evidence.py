@@ -1,9 +1,10 @@
-"""Evidence: what a source says where it lies, and whether an operation rests on it.
+"""Evidence: whether an operation on the memory rests on what it cites.
 
-Nothing that an operation quotes is believed: the bytes are read from Git again.
+One examination for people's commands and for agents' proposals. Nothing that an
+operation says of its sources is believed: they are read from Git again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,8 +12,10 @@ from gitagent.core.memory import Item, Source
 from gitagent.core.remembering import Operation, Ruled
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
+from gitagent.memory.case import STEPS, Case, Verify
+from gitagent.memory.sources import look_up
 
-Verify = Callable[[str, str], str]  # (command, tree) -> "" it passed, else why not
+__all__ = ["Examined", "Holds", "Verify", "examine", "resolve"]
 
 
 class Holds(Protocol):
@@ -35,9 +38,14 @@ class Examined:
 def resolve(repo: Repository, objects: Objects, target: str, text: str) -> Source | str:
     """Return the source that ``text`` names, with what it says, or why there is none.
 
-    ``target`` is a commit of the target; the source has to be part of its history.
+    ``target`` is a commit of the target; the source has to be part of its history, or
+    of gitagent's records. Why not is a clause, as `memory.read_source` gives it.
+
+    Raises:
+        GitError: Git cannot be read.
     """
-    return "not built yet"
+    found = look_up(repo, objects, target, text)
+    return found if isinstance(found, str) else found.source
 
 
 def examine(
@@ -56,12 +64,32 @@ def examine(
 ) -> Examined:
     """Examine an operation against the commit ``target``; nothing is written.
 
-    ``now`` (UTC) is when it would be made. ``strict`` is for an agent's proposals: a
-    line that its quotes do not support is refused, where a person is warned. ``work``
-    is the task that it comes from, ``passed`` why that has not passed its verdict.
-    ``limit`` is how many items may count, 0 any number.
+    ``now`` (UTC) is when it would be made. ``strict`` is for an agent's proposals: what
+    its quotes do not support is refused, where a person is warned; and what a person
+    took away it does not bring back. ``work`` is the task that it comes from,
+    ``passed`` why that has not passed its verdict. ``limit`` is how many items may
+    count, 0 any number. Without ``verify`` nothing that names a command is admitted.
 
     The item is that of the slug that was asked for; of ADD on a slug whose item says
     something else, of DISPUTE and of DECIDE, the executor says what becomes of both.
+
+    Raises:
+        GitError: Git cannot be read.
     """
-    return Examined(Ruled(operation, admitted=False, reason="Not built yet."))
+    case = Case(
+        repo=repo,
+        objects=objects,
+        target=target,
+        items=shelf.items,
+        asked=operation,
+        now=now,
+        verify=verify,
+        strict=strict,
+        work=work,
+        passed=passed,
+        limit=limit,
+    )
+    for step in STEPS:
+        if why := step(case):
+            return Examined(case.ruled(why, admitted=False))
+    return Examined(case.ruled(case.basis(), admitted=True), case.item, case.warning)
