@@ -108,10 +108,11 @@ def _failed(record: TaskRecord, submission: Submission | None) -> str:
         failing = [each for each in submission.checks if each.state == "failed"]
         output = submission.output or output
         what = _one_line(submission.reason or "It was rejected.", _CLAIM)
-        if failing:
-            place = failing[0].receipt
-            where = f" (receipt {place})" if place else ""
-            what = f"The check {_one_line(failing[0].name)} failed{where}. {what}"
+        for each in failing[:1]:
+            if each.name not in what:
+                what = f"The check {_one_line(each.name)} failed. {what}"
+            if each.receipt:
+                what += f" Its receipt is {each.receipt}."
     elif not output:
         return ""
     end = f"\n{fence(_end(output))}" if output.strip() else ""

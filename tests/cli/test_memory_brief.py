@@ -205,7 +205,7 @@ def test_a_handoff_is_told_by_receipts_and_the_diff(repo):
 
     assert 'Asked for is "Mend the login"' in text
     assert "1 path: 1 modified.\n- modified src/a.py" in text
-    assert "The check unit failed. The check unit failed.\n```\nAssertionError" in text
+    assert "The check unit failed.\n```\nAssertionError" in text
     assert 'It said (a claim): "Every test passes."' in text
     assert "It was told `gone`, which is withdrawn since." in text
     assert "gitagent task retry fix" in text

@@ -71,9 +71,7 @@ def test_the_words_of_an_agent_are_a_claim_beside_what_the_receipts_say():
     text = handoff(_RECORD, _REJECTED, _CHANGES)
 
     assert 'It said (a claim): "All done, every test passes."' in text
-    assert (
-        "The check unit failed (receipt refs/gitagent/receipts/2026-01:x). unit failed."
-    ) in text
+    assert "unit failed. Its receipt is refs/gitagent/receipts/2026-01:x.\n```" in text
 
 
 def test_a_failing_output_is_cut_to_its_end_and_cannot_leave_its_fence():
