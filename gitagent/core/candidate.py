@@ -54,6 +54,7 @@ class Candidate:
     colliding: tuple[str, ...] = ()  # new paths equal to others after casefold and NFC
     weakened: tuple[tuple[str, str], ...] = ()  # (test, how it judges less than before)
     starts: tuple["Started", ...] = ()  # task files that the last step puts there
+    memory: "Remembered | None" = None  # what it does to the memory; None: nothing
     settings: Settings | None = None  # what the step makes of them; None: unchanged
     commit: str = ""  # of the product tree, with base and tips as parents; "": not made
 
@@ -78,6 +79,16 @@ class Started:
     content: str = ""  # all of it
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a step that changes the memory makes of it."""
+
+    before: int  # how many items counted
+    count: int  # how many would count
+    problems: tuple[str, ...] = ()  # why a changed file could be no item, a line each
+    mixed: tuple[str, ...] = ()  # changed paths that hold what the tip does not
+
+
 def carried(
     candidates: Iterable[Candidate], base: str, tips: tuple[str, ...], new: str
 ) -> dict[Key, Candidate]:
@@ -86,7 +97,8 @@ def carried(
     ``new`` has the product of ``base`` with ``tips`` merged onto it, and whatever else
     it brought is in record folders. So candidates that begin with those tips are what
     they were, without them; one that could not be merged has to be tried again, since
-    the records or the history of the old base may have been what was in the way.
+    the records or the history of the old base may have been what was in the way. So
+    has one that changes the memory, of which the new base may have more.
     """
     count = len(tips)
     return {
@@ -94,5 +106,8 @@ def carried(
             each, base=new, tips=each.tips[count:], commit=""
         )
         for each in candidates
-        if each.base == base and each.tips[:count] == tips and each.product
+        if each.base == base
+        and each.tips[:count] == tips
+        and each.product
+        and each.memory is None
     }

@@ -18,6 +18,7 @@ from gitagent.core.glob import barred, matching, named
 from gitagent.core.grants import widening
 from gitagent.core.layout import (
     ANSWERS,
+    CHAPTERS,
     DONE,
     LANDINGS,
     MEMORY,
@@ -36,6 +37,7 @@ _REGULAR = 0o100644
 _GITLINK = 0o160000
 
 _STARTS = "a task of an agent, on which no person has decided"
+_BY_HAND = "memory, by hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def rule(
     found = [
         _say("Only regular .md files belong in record folders", _odd_records(records)),
         *([] if _landed_there(submission) else _records_of_others(records)),
+        *_memory_offences(candidate, submission, settings),
         _say("These names differ only in case or accents", candidate.colliding),
         _say("This is a Git repository inside the tree", _embedded(product)),
     ]
@@ -91,6 +94,7 @@ def rule(
     needed = (
         *_needed(product, settings, signs),
         *(Needed(c.path, c.new_mode, c.new_blob, _STARTS) for c in started),
+        *_by_hand(submission, records),
     )
     return Ruling(
         tuple(sentence for sentence in found if sentence),
@@ -107,10 +111,47 @@ def _landed_there(submission: Submission) -> bool:
 
 
 def _records_of_others(records: tuple[PathChange, ...]) -> list[str]:
-    return [
-        _say("Only the lander writes here", _under(records, LANDINGS, DONE)),
-        _say("Memory is written by `gitagent memory` alone", _under(records, MEMORY)),
-    ]
+    return [_say("Only the lander writes here", _under(records, LANDINGS, DONE))]
+
+
+def _memory_offences(
+    candidate: Candidate, submission: Submission, settings: Settings
+) -> list[str]:
+    """Return what no approval helps against: a file that is no item, too many of them.
+
+    The executor's own commit changes nothing else, and lands as it was examined.
+    """
+    changes, found = candidate.changes, candidate.memory
+    said = []
+    if submission.remembers:
+        others = tuple(c.path for c in changes if not c.path.startswith(MEMORY))
+        said.append(_say("A commit of the memory changes nothing else", others))
+    elif not _landed_there(submission):
+        said.append(
+            _say("Only `gitagent chapter` writes here", _under(changes, CHAPTERS))
+        )
+    if found is None:
+        return said
+    if submission.remembers and found.mixed:
+        said.append(_say("Merged line by line, which nobody examined", found.mixed))
+    limit = settings.memory.limit
+    if found.count > max(limit, found.before):
+        had = f"{found.count} items of the memory would count, and {limit} are the most"
+        said.append(f"{had}: `gitagent memory withdraw` makes room.")
+    return [*said, *found.problems]
+
+
+def _by_hand(
+    submission: Submission, records: tuple[PathChange, ...]
+) -> tuple[Needed, ...]:
+    """Return the items that a submission changes past the memory's executor."""
+    if submission.remembers or _landed_there(submission):
+        return ()
+    return tuple(
+        Needed(c.path, c.new_mode, c.new_blob, _BY_HAND)
+        for c in records
+        if c.path.startswith(MEMORY)
+    )
 
 
 def _needed(

@@ -64,6 +64,12 @@ def slug_of(path: str) -> str | None:
     return name.removesuffix(".md") if name.endswith(".md") else None
 
 
+def name_of(path: str) -> str:
+    """Return the slug of an item's path; of another its path below the folder."""
+    slug = slug_of(path)
+    return path.removeprefix(MEMORY) if slug is None else slug
+
+
 def parse(slug: str, blob: str, data: bytes, path: str) -> Item | Refusal:
     """Return the item that the file at ``path`` says, or why it cannot be used."""
     if why := id_problem(slug):

@@ -24,6 +24,7 @@ OTHERS = (  # that not every task comes by
     "conversation-result",
     "distil-added",
     "memory-ruled",
+    "memory-recorded",
 )
 
 VARIABLE = "GITAGENT_FAILPOINT"

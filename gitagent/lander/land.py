@@ -23,6 +23,7 @@ from gitagent.git.repository import Repository
 from gitagent.host.failpoint import failpoint
 from gitagent.lander import receipts, submit
 from gitagent.lander.landing import build, committer
+from gitagent.lander.remembered import log_landings
 from gitagent.lander.tasks import add_task, move_done
 
 __all__ = ["Landed", "Obstructed", "add_task", "land", "move_done"]
@@ -74,6 +75,7 @@ def land(
     now = datetime.fromisoformat(moment.stamp)
     made = _build(repo, objects, steps, settings, now)
     recorded = _record(repo, objects, steps, made)
+    log_landings(repo, objects, steps, made, moment.stamp)
     failpoint("landing-recorded")
     reflog = "gitagent: land " + ", ".join(step.submission.id for step in steps[:8])
     result = advance(repo, ref, base, made[-1], reflog)

@@ -25,6 +25,7 @@ from gitagent.git.tree import edit, product_tree, walk_changes
 from gitagent.host.failpoint import failpoint
 from gitagent.lander.compose import compose, moved
 from gitagent.lander.contribution import merged_by, strategy_of
+from gitagent.lander.remembered import remembered
 from gitagent.lander.scope import colliding
 from gitagent.lander.started import started
 from gitagent.lander.texts import text
@@ -118,6 +119,7 @@ class Round:
             colliding=colliding(self.objects, before, merged.tree, changes),
             weakened=tuple(weakened(changes, lambda blob: text(self.objects, blob))),
             starts=started(self.objects, changes),
+            memory=remembered(self.objects, before, merged.tree, tip, changes),
             settings=settings,
         )
 

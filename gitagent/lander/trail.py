@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from gitagent.core.layout import AGENT, CONFIG, RECORD_FOLDERS, TASKS
+from gitagent.core.layout import AGENT, CONFIG, LANDINGS, MEMORY, TASKS
 from gitagent.core.submission import Submission
 from gitagent.files.message import trailers
+from gitagent.errors import UserError
 from gitagent.git.objects import Commit, MissingObject, Objects
+from gitagent.git.rulings import commits
 from gitagent.lander.scope import only_in
 
 RECORD_KEY: Final = "Gitagent-Record"
@@ -84,11 +86,27 @@ def step(objects: Objects, commit: Commit, parent: Commit | None) -> Step:
             return Step(commit, Kind.INIT)
         if _same_settings(objects, before, commit.tree):
             return Step(commit, Kind.RECORD)
-    elif record is not None and only_in(objects, before, commit.tree, RECORD_FOLDERS):
+    elif record is not None and _is_record(objects, before, commit):
         return Step(commit, Kind.RECORD)
     elif only_in(objects, before, commit.tree, (TASKS,)):
         return Step(commit, Kind.TASKS)
     return Step(commit, Kind.DIRECT)
+
+
+def _is_record(objects: Objects, before: str | None, commit: Commit) -> bool:
+    """Whether a commit that says so is one of ours.
+
+    What changes the memory has to stand in the memory's log: a copied trailer is no
+    admission.
+    """
+    if only_in(objects, before, commit.tree, (TASKS, LANDINGS)):
+        return True
+    if not only_in(objects, before, commit.tree, (MEMORY,)):
+        return False
+    try:
+        return commit.oid in commits(objects)
+    except UserError:
+        return False
 
 
 def first_parents(objects: Objects, tip: str) -> Iterator[tuple[Commit, Commit | None]]:

@@ -1,18 +1,46 @@
 """The one writer of the memory.
 
 Operations are examined and ruled on; what is admitted becomes one commit that changes
-nothing but ``.agent/memory``. The ruling is recorded before that commit goes anywhere.
+nothing but ``.agent/memory``. The ruling is recorded before that commit goes anywhere,
+so a crash leaves at most a ruling whose commit never came to the target, and counts
+for nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from gitagent.core.remembering import Operation, Ruled, Ruling
-from gitagent.git.objects import Objects
+from gitagent.core.ident import submission_id
+from gitagent.core.layout import CHAPTERS
+from gitagent.core.remembering import Filed, Op, Operation, Ruled, Ruling
+from gitagent.errors import Busy, LostRace, UserError
+from gitagent.files import memoryfile
+from gitagent.files.message import record_message
+from gitagent.git.advance import Blocked, advance, look
+from gitagent.git.objects import BLOB, Objects
 from gitagent.git.repository import Repository
-from gitagent.git.text import Person
-from gitagent.memory.evidence import Verify
-from gitagent.memory.shelf import Shelves
+from gitagent.git.text import Person, person
+from gitagent.git.tree import edit
+from gitagent.host import clock
+from gitagent.host.failpoint import failpoint
+from gitagent.memory.desk import Desk, carry_out
+from gitagent.memory.evidence import Verify, examine
+from gitagent.memory.log import append
+from gitagent.memory.shelf import Shelf, Shelves
+
+_TRIES: Final = 100  # commits of others on the target that may come first
+_PATIENCE_S: Final = 5.0  # with a lock that others hold
+_PAUSE_S: Final = 0.1
+_KIND: Final = "memory"
+_WORDS: Final = {
+    Op.ADD: "Add",
+    Op.UPDATE: "Update",
+    Op.WITHDRAW: "Withdraw",
+    Op.DISPUTE: "Dispute",
+    Op.DECIDE: "Decide",
+}
+
+_Edits = dict[str, tuple[int, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +79,20 @@ def execute(
             nothing was changed.
         Busy, LostRace: others are at work on the target all the time.
     """
-    raise NotImplementedError
+    writer = _Writer(repo, objects, target_ref, origin, submit=submit)
+
+    def make(old: str) -> _Made:
+        shelf = shelves.at(objects, old)
+        session = _Session(writer, shelf, limit, verify)
+        ruled, desk = session.ruled(operations)
+        edits: _Edits = {
+            memoryfile.path_of(slug): None if item is None else (BLOB, item.blob)
+            for slug, item in desk.changed.items()
+        }
+        what = _subject(each for each in ruled if each.admitted)
+        return _Made(edits, (*dropped, *ruled), what)
+
+    return writer.write(make)
 
 
 def keep(
@@ -66,4 +107,182 @@ def keep(
 
     ``files`` are by path. ``what`` is the commit's subject. Raises as `execute`.
     """
-    raise NotImplementedError
+    for path in files:
+        if not path.startswith(CHAPTERS):
+            raise ValueError(path)
+    edits: _Edits = {
+        path: None if data is None else (BLOB, objects.write_blob(data))
+        for path, data in files.items()
+    }
+    writer = _Writer(repo, objects, target_ref, Origin(by), submit=False)
+    return writer.write(lambda _: _Made(edits, (), what))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What is to be written on one commit of the target."""
+
+    edits: _Edits
+    ruled: tuple[Ruled, ...]
+    what: str  # the commit's subject
+
+
+_Make = Callable[[str], _Made]  # of the target's commit
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes rulings, and the commits that they make."""
+
+    repo: Repository
+    objects: Objects
+    ref: str
+    origin: Origin
+    submit: bool
+
+    def write(self, make: _Make) -> Ruling:
+        until = clock.monotonic() + _PATIENCE_S
+        for _ in range(_TRIES):
+            old = self.objects.ref(self.ref)
+            if old is None:
+                raise UserError(f"{self.ref} has no commits yet", "make a first commit")
+            made = make(old)
+            ruling = self._ruling(old, made)
+            if self.submit or not ruling.commit:
+                return append(self.repo, self.objects, ruling)
+            try:
+                return self._land(old, ruling, made.what)
+            except LostRace:
+                continue
+            except Busy:
+                # Most often the daemon lands something just then.
+                if clock.monotonic() > until:
+                    raise
+                clock.sleep(_PAUSE_S)
+        raise LostRace(f"{self.ref} moves all the time")
+
+    def _ruling(self, old: str, made: _Made) -> Ruling:
+        """Return the ruling with the commit that it makes on ``old``; not recorded."""
+        origin, now = self.origin, clock.now()
+        stamp = clock.stamp(now)
+        ruling = Ruling(stamp, origin.by.ident, origin.task, origin.attempt, made.ruled)
+        before = self.objects.commit(old).tree
+        tree = edit(self.objects, before, made.edits) if made.edits else before
+        if tree == before:
+            return ruling
+        who = person(origin.by.ident, now)
+        message = record_message(made.what, _KIND)
+        commit = self.objects.write_commit(tree, (old,), message, who, who)
+        files = tuple(
+            Filed(memoryfile.name_of(path), "" if leaf is None else leaf[1])
+            for path, leaf in made.edits.items()
+        )
+        submission = submission_id(commit) if self.submit else ""
+        return replace(ruling, commit=commit, files=files, submission=submission)
+
+    def _land(self, old: str, ruling: Ruling, what: str) -> Ruling:
+        """Record a ruling, and move the target to its commit. Raises as `execute`."""
+        if blocked := look(self.repo, self.ref, ruling.commit):
+            raise UserError(blocked.reason.rstrip("."))
+        if self.objects.ref(self.ref) != old:
+            raise LostRace(f"{self.ref} was moved meanwhile")
+        ruling = append(self.repo, self.objects, ruling)
+        failpoint("memory-recorded")
+        result = advance(self.repo, self.ref, old, ruling.commit, f"gitagent: {what}")
+        if isinstance(result, Blocked):
+            raise UserError(result.reason.rstrip("."))
+        return ruling
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """Operations on the memory of one commit of the target."""
+
+    writer: _Writer
+    shelf: Shelf
+    limit: int
+    verify: Verify | None
+
+    def ruled(self, operations: Sequence[Operation]) -> tuple[tuple[Ruled, ...], Desk]:
+        """Rule on operations, the limit included; the desk has what they change."""
+        most = max(self.limit, self.shelf.count)
+        full: dict[int, int] = {}  # by number: how many would count with it
+        while True:
+            done, adding, desk = self._pass(operations, full)
+            if desk.count <= most or not adding:
+                return tuple(done), desk
+            full[adding[-1]] = desk.count
+
+    def _pass(
+        self, operations: Sequence[Operation], full: Mapping[int, int]
+    ) -> tuple[list[Ruled], list[int], Desk]:
+        """Return rulings, the numbers of those that add to what counts, and the desk.
+
+        There is no room for those of ``full``.
+        """
+        desk = Desk(
+            dict(self.shelf.items),
+            lambda item: self.writer.objects.write_blob(memoryfile.dump(item)),
+            frozenset(self._strays()),
+        )
+        now = clock.stamp()
+        done, adding = [], []
+        for number, operation in enumerate(operations):
+            if number in full:
+                said = f"With it {full[number]} items would count, and {self.limit}"
+                why = f"{said} are the most; withdraw one first."
+                done.append(Ruled(operation, admitted=False, reason=why))
+                continue
+            before = desk.count
+            done.append(self._one(desk, operation, now))
+            if desk.count > before:
+                adding.append(number)
+        return done, adding, desk
+
+    def _one(self, desk: Desk, operation: Operation, now: str) -> Ruled:
+        origin = self.writer.origin
+        if operation.op is Op.WITHDRAW and operation.slug in desk.strays:
+            asked = Ruled(operation, admitted=not origin.task, reason="")
+            refused = replace(asked, reason=f"There is no item {operation.slug}.")
+            return carry_out(desk, asked, None, now) if asked.admitted else refused
+        found = examine(
+            self.writer.repo,
+            self.writer.objects,
+            self.shelf.commit,
+            desk,
+            operation,
+            now=now,
+            verify=self.verify,
+            strict=origin.strict,
+            work=origin.task,
+            passed=origin.passed,
+        )
+        ruled = replace(found.ruled, warning=found.warning)
+        return carry_out(desk, ruled, found.item, now) if ruled.admitted else ruled
+
+    def _strays(self) -> Iterable[str]:
+        for refusal in self.shelf.refused:
+            slug = memoryfile.slug_of(refusal.path)
+            if slug is not None:
+                yield slug
+
+
+def _subject(admitted: Iterable[Ruled]) -> str:
+    """Say in a few words what was done, and below it all of it."""
+    rows = [f"{_WORDS[each.operation.op]} {_about(each)}" for each in admitted]
+    if len(rows) < 2:
+        return rows[0] if rows else "Change nothing"
+    return "\n".join([f"{len(rows)} changes of the memory", "", *rows])
+
+
+def _about(ruled: Ruled) -> str:
+    operation = ruled.operation
+    slug = ruled.slug or operation.slug
+    because = f": {operation.because}" if operation.because else ""
+    match operation.op:
+        case Op.ADD | Op.UPDATE:
+            return f"{slug}: {operation.line}" if operation.line else slug
+        case Op.DISPUTE | Op.DECIDE:
+            return f"{slug} against {operation.against}{because}"
+        case Op.WITHDRAW:
+            return f"{slug}{because}"

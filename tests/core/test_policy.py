@@ -6,9 +6,10 @@ import pytest
 
 from gitagent.core.agent import Agent
 from gitagent.core.approval import Approval, Content, Needed, request
-from gitagent.core.candidate import Candidate, Change, PathChange
-from gitagent.core.policy import rule
-from gitagent.core.settings import Lander, Settings, Trust
+from gitagent.core.candidate import Candidate, Change, PathChange, Remembered
+from gitagent.core.layout import CHAPTERS, MEMORY
+from gitagent.core.policy import Ruling, rule
+from gitagent.core.settings import Lander, Memory, Settings, Trust
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskFile
 
@@ -63,7 +64,10 @@ def test_a_person_may_change_the_product_and_add_tasks(path: str):
         (change(".agent/tasks/x.md", EXECUTABLE), "regular .md files"),
         (change(".agent/landings/2026/11/s-1.md"), "Only the lander"),
         (change(".agent/tasks/done/x.md", 0, FILE), "Only the lander"),
-        (change(".agent/memory/x.md"), "gitagent memory"),
+        (change(".agent/memory/x.md"), "memory, by hand"),
+        (change(".agent/memory/x.md", 0, FILE), "memory, by hand"),
+        (change(".agent/memory/x.txt"), "regular .md files"),
+        (change(".agent/memory/chapters/one.md"), "Only `gitagent chapter`"),
     ],
 )
 def test_what_nobody_may_change_is_named(made: PathChange, rule: str):
@@ -147,8 +151,8 @@ def test_a_submodule_link_of_a_worker_is_refused_and_one_of_a_person_is_not():
 
 
 def test_many_paths_are_counted_and_strange_names_stay_on_one_line():
-    changes = [change(f".agent/memory/{n:02}.md") for n in range(14)]
-    found = judged(*changes, change(".agent/memory/a\n\x1b[31m.md"))
+    changes = [change(f".agent/landings/{n:02}.md") for n in range(14)]
+    found = judged(*changes, change(".agent/landings/a\n\x1b[31m.md"))
 
     assert "and 5 more" in found
     assert "\n" not in found
@@ -264,3 +268,58 @@ def test_the_request_names_each_path_and_the_command():
     needs = (Needed("a", FILE, "b", "protected"), Needed("t", 0, "", "deleted"))
 
     assert "a (protected), t (deleted): gitagent approve s-1." in request("s-1", needs)
+
+
+def remembering(
+    *changes: PathChange, memory: Remembered | None = None, executor: bool = True
+) -> Ruling:
+    candidate = Candidate("b", ("t",), product="p", changes=changes, memory=memory)
+    checking = SubmissionState.CHECKING
+    made = Submission("s-1", "t", checking, SINCE, SINCE, remembers=executor)
+    settings = Settings(memory=Memory(limit=150))
+    return rule(candidate, made, settings)
+
+
+def test_what_the_memorys_executor_made_lands_without_an_approval():
+    item, chapter = change(f"{MEMORY}a.md"), change(f"{CHAPTERS}one.md")
+
+    assert Ruling() == remembering(item, chapter, memory=Remembered(149, 150))
+
+
+def test_what_the_memorys_executor_made_changes_nothing_but_the_memory():
+    ruling = remembering(change(f"{MEMORY}a.md"), change("src/a.py"))
+
+    assert ("A commit of the memory changes nothing else: src/a.py.",) == ruling.no
+
+
+def test_an_item_that_was_merged_line_by_line_is_not_what_was_examined():
+    mixed = Remembered(3, 3, mixed=(f"{MEMORY}a.md",))
+    ruling = remembering(change(f"{MEMORY}a.md", old=FILE), memory=mixed)
+
+    assert ("Merged line by line, which nobody examined: .agent/memory/a.md.",) == (
+        ruling.no
+    )
+
+
+@pytest.mark.parametrize("executor", [True, False])
+def test_the_limit_of_the_memory_holds_for_every_writer_at_the_commit(executor):
+    item = change(f"{MEMORY}a.md")
+    over, at = Remembered(150, 151), Remembered(149, 150)
+    fewer = Remembered(170, 169)
+    said = (
+        "151 items of the memory would count, and 150 are the most:"
+        " `gitagent memory withdraw` makes room."
+    )
+
+    assert (said,) == remembering(item, memory=over, executor=executor).no
+    assert () == remembering(item, memory=at, executor=executor).no
+    assert () == remembering(item, memory=fewer, executor=executor).no
+
+
+def test_no_approval_helps_a_file_that_is_no_item():
+    wrong = ".agent/memory/a.md: Its line has 171 characters, and 160 are the most."
+    item = change(f"{MEMORY}a.md")
+    ruling = remembering(item, memory=Remembered(0, 0, (wrong,)), executor=False)
+
+    assert (wrong,) == ruling.no
+    assert [(item.path, "memory, by hand")] == [(n.path, n.why) for n in ruling.approve]
