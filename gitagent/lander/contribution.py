@@ -49,8 +49,11 @@ class Contribution:
 def strategy_of(settings: Settings, submission: Submission) -> Strategy:
     """Return how a submission lands.
 
-    What a remote's target has is merged always: the next push has to add to it.
+    What a remote's target has is merged always: the next push has to add to it. What
+    the memory's executor made is one commit always.
     """
+    if submission.remembers:
+        return Strategy.SQUASH
     if (submission.branch or "").startswith(REMOTES) and submission.task is None:
         return Strategy.MERGE
     return settings.lander.strategy

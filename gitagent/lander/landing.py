@@ -135,15 +135,17 @@ def _sound(stored: tuple[receipts.Stored, ...]) -> list[Receipt]:
 def _tree(objects: Objects, step: LandStep, parent: str, landing: Landing) -> str:
     """Return the candidate's product with the records of ``parent`` and its own.
 
-    That is the note, and the task's file where it ends up.
+    That is the note, and the task's file where it ends up. Items have no note: the
+    memory's own log says why each is there, and what was refused.
     """
     submission, candidate = step.submission, step.candidate
     below = objects.commit(parent).tree
     tree = compose(objects, candidate.product, below, candidate.changes)
-    path = _free(objects, tree, note_path(submission.id, landing.landed))
-    changes: dict[str, tuple[int, str] | None] = {
-        path: (BLOB, objects.write_blob(note(submission, landing).encode()))
-    }
+    changes: dict[str, tuple[int, str] | None] = {}
+    if not submission.remembers:
+        path = _free(objects, tree, note_path(submission.id, landing.landed))
+        text = note(submission, landing).encode()
+        changes[path] = (BLOB, objects.write_blob(text))
     if task := submission.ends:
         changes |= moved(objects, tree, task)
     tree = edit(objects, tree, changes)

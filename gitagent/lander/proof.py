@@ -17,6 +17,7 @@ from gitagent.git.objects import Commit, Objects
 from gitagent.git.tree import product_tree, walk_changes
 from gitagent.lander import receipts
 from gitagent.lander.approved import unapproved
+from gitagent.lander.contribution import strategy_of
 from gitagent.lander.cover import parents
 from gitagent.lander.receipts import Stored
 from gitagent.lander.trail import Step, lands
@@ -113,7 +114,7 @@ class Proof:
         if len(commit.parents) > 1:
             return commit.parents[1]
         settings, _ = self._settings(record)
-        merges = settings is not None and settings.lander.strategy is Strategy.MERGE
+        merges = settings and strategy_of(settings, record) is Strategy.MERGE
         return "" if merges else record.tip
 
     def _in_force(self, record: Submission) -> str | None:
@@ -230,6 +231,8 @@ class Proof:
 
     def _note(self, commit: Commit, record: Submission) -> tuple[dict[str, str], str]:
         """Return the receipts' blobs that the note names by check, or a problem."""
+        if record.remembers:
+            return {}, ""
         before = self._notes(commit.parents[0]) if commit.parents else None
         for change in walk_changes(self._objects, before, self._notes(commit.oid)):
             name = change.path.rpartition("/")[2]

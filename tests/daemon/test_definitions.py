@@ -6,7 +6,15 @@ from gitagent.core.task import Refusal
 from gitagent.daemon.definitions import Definitions
 from gitagent.git.repository import discover
 
-BUILT_IN = {"aider", "claude", "codex", "model", "opencode", "standing"}
+BUILT_IN = {
+    "aider",
+    "claude",
+    "codex",
+    "distiller",
+    "model",
+    "opencode",
+    "standing",
+}
 
 
 @pytest.fixture
@@ -32,7 +40,7 @@ def test_the_built_in_ones_are_there_without_any_file(repo):
 
     assert BUILT_IN == agents.keys()
     assert [] == refused
-    assert "model" == agents.pop("standing").backend
+    assert "model" == agents.pop("standing").backend == agents.pop("distiller").backend
     assert all(agents[name].backend == name for name in agents)
     assert all(agents[name].path == f"built in: {name}.md" for name in agents)
 
@@ -67,7 +75,7 @@ def test_the_repository_comes_before_the_user_and_the_user_before_what_is_built_
         }
     )
     agents, refused = found(repo)
-    del agents["standing"]  # it has instructions
+    del agents["standing"], agents["distiller"]  # these have instructions
 
     assert [] == refused
     assert {

@@ -35,11 +35,12 @@ def test_the_examples_of_agents_are_agents():
 
 
 @pytest.mark.parametrize("path", sorted((TEMPLATES / "agents").glob("*.md")))
-def test_each_built_in_agent_is_named_after_its_backend_but_that_of_chats(path):
+def test_each_built_in_agent_is_named_after_its_backend_but_those_with_a_part(path):
     agent = agentfile.parse(path.stem, path.read_bytes(), path.name)
 
     assert isinstance(agent, Agent)
-    assert {"standing": "model"}.get(path.stem, path.stem) == agent.backend
+    parts = dict.fromkeys(("distiller", "standing"), "model")
+    assert parts.get(path.stem, path.stem) == agent.backend
     assert agent.description
 
 
