@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 from gitagent.core.episode import Episode, episodes
-from gitagent.core.layout import LANDINGS, MEMORY, RECORD_FOLDERS
+from gitagent.core.layout import AGENT, MEMORY, RECORD_FOLDERS, TASKS
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord
 from gitagent.errors import GitError, UserError
 from gitagent.files.message import trailers
-from gitagent.git.objects import Commit, Objects
+from gitagent.git.objects import TREE, Commit, Entry, Objects
 from gitagent.git.tree import walk_changes
 from gitagent.host.clock import stamp
 
@@ -25,6 +25,9 @@ _PATHS: Final = 50  # kept of one landing or attempt
 _WALKED: Final = 5000  # paths of a diff; a larger one is told without paths
 _KNOWN: Final = 5000  # diffs and landings that are remembered
 _RECENT: Final = 200  # attempts whose paths are looked at
+_AGENT: Final = AGENT.rstrip("/")
+_TASKS: Final = TASKS.split("/")[1]
+_MEMORY: Final = MEMORY.split("/")[1]
 _TRAILER: Final = "Gitagent-Submission: "
 
 
@@ -102,8 +105,7 @@ def changed(objects: Objects, old: str, new: str) -> tuple[str, ...]:
 
     None if a commit is not here any more, or more differ than are looked at.
     """
-    found = _differ(objects, old, new)
-    return () if found is None else tuple(path for path in found if _product(path))
+    return _difference(objects, old, new).paths
 
 
 def _landings(objects: Objects, commit: str) -> Iterator[Landed]:
@@ -116,11 +118,11 @@ def _landings(objects: Objects, commit: str) -> Iterator[Landed]:
             pending = None
         if not submission:
             continue
-        paths = _differ(objects, before, each.oid) or ()
+        difference = _difference(objects, before, each.oid)
         if pending:  # commits that landed one by one: the newest of them has the note
-            pending[1].extend(paths)
+            pending[1].extend(difference.paths)
             continue
-        if _remembers(paths):
+        if difference.records == {_MEMORY} and not difference.paths:
             continue
         landed = Landed(
             submission,
@@ -129,13 +131,13 @@ def _landings(objects: Objects, commit: str) -> Iterator[Landed]:
             each.message.strip().partition("\n")[0],
             said.get("Gitagent-Task", ""),
         )
-        pending = landed, list(paths)
+        pending = landed, list(difference.paths)
     if pending:
         yield _with_paths(*pending)
 
 
 def _with_paths(landed: Landed, paths: Iterable[str]) -> Landed:
-    own = sorted({path for path in paths if _product(path)})
+    own = sorted(set(paths))
     return Landed(
         landed.submission,
         landed.commit,
@@ -161,20 +163,58 @@ def _history(objects: Objects, commit: str) -> Iterator[tuple[Commit, str]]:
             return
 
 
-def _differ(objects: Objects, old: str, new: str) -> tuple[str, ...] | None:
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    paths: tuple[str, ...] = ()  # of the product, sorted
+    records: frozenset[str] = frozenset()  # folders of records, but for the notes
+
+
+def _difference(objects: Objects, old: str, new: str) -> _Difference:
+    """Return what differs between two commits; ``old`` "": nothing was before.
+
+    The folders of records are not looked into: there can be thousands of notes.
+    """
     try:
         before = objects.commit(old).tree if old else None
-        trees = before, objects.commit(new).tree
-        return tuple(each.path for each in walk_changes(objects, *trees, limit=_WALKED))
+        after = objects.commit(new).tree
+        paths = list(_differing(objects, before, after))
+        agent = [_subtree(objects, tree, _AGENT) for tree in (before, after)]
+        records = {
+            name
+            for name in (_TASKS, _MEMORY)
+            if _subtree(objects, agent[0], name) != _subtree(objects, agent[1], name)
+        }
     except (GitError, UserError):
-        return None
+        return _Difference()
+    return _Difference(tuple(sorted(paths)), frozenset(records))
 
 
-def _remembers(paths: Iterable[str]) -> bool:
-    """Whether these are what the landing of a commit of the memory changes."""
-    others = [path for path in paths if not path.startswith(LANDINGS)]
-    return bool(others) and all(path.startswith(MEMORY) for path in others)
+def _differing(
+    objects: Objects, old: str | None, new: str | None, above: str = ""
+) -> Iterator[str]:
+    olds, news = _entries(objects, old), _entries(objects, new)
+    for name in olds.keys() | news.keys():
+        one, other = olds.get(name), news.get(name)
+        path = f"{above}{name}"
+        if one == other or f"{path}/" in RECORD_FOLDERS:
+            continue
+        trees = _tree_of(one), _tree_of(other)
+        if path == _AGENT:
+            yield from _differing(objects, *trees, f"{path}/")
+        elif trees != (None, None):
+            found = walk_changes(objects, *trees, limit=_WALKED)
+            yield from (f"{path}/{each.path}" for each in found)
+        if any(each is not None and each.mode != TREE for each in (one, other)):
+            yield path
 
 
-def _product(path: str) -> bool:
-    return not path.startswith(RECORD_FOLDERS)
+def _entries(objects: Objects, tree: str | None) -> dict[str, Entry]:
+    return {} if tree is None else {each.name: each for each in objects.tree(tree)}
+
+
+def _subtree(objects: Objects, tree: str | None, name: str) -> str | None:
+    return _tree_of(_entries(objects, tree).get(name))
+
+
+def _tree_of(entry: Entry | None) -> str | None:
+    return entry.oid if entry is not None and entry.mode == TREE else None

@@ -62,6 +62,18 @@ def test_landings_are_told_newest_first_with_their_paths_of_the_product(repo, la
     ) == found
 
 
+def test_a_file_that_became_a_folder_and_what_is_no_record_in_agent_are_told(
+    repo, landed
+):
+    del landed
+    branch = "refs/heads/folders"
+    old = repo.commit_at(branch, {"x": "1", ".agent/config.toml": "1"})
+    files = {"x": None, "x/y": "2", ".agent/config.toml": "2", ".agent/tasks/t.md": "t"}
+    new = repo.commit_at(branch, files)
+    with discover(repo.path).objects() as objects:
+        assert (".agent/config.toml", "x", "x/y") == changed(objects, old, new)
+
+
 def test_no_more_landings_are_told_than_are_asked_for(repo, landed):
     with discover(repo.path).objects() as objects:
         found = newest(objects, landed[-1], 1)
