@@ -13,6 +13,7 @@ from gitagent.core.layout import (
 )
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Push
+from gitagent.core.tending import landing_of, owed
 
 _BATCH = 500  # refs moved by one action
 
@@ -21,18 +22,22 @@ def decide_archive(snapshot: Snapshot, now: Moment) -> Iterator[Archive]:
     """Yield what moves to the archive.
 
     A record stays while something could still ask for it: a task's file, a ref that
-    offers the object, a push under way.
+    offers the object, a push under way, a ruling that is owed, the landing that a task
+    has looked at.
     """
     if snapshot.settings is None:
         return
     keep = timedelta(seconds=snapshot.settings.records.keep)
     before = datetime.fromisoformat(now.stamp) - keep
     offered = {offer.tip for offer in snapshot.offers}
+    asked = {each.record.id for each in owed(snapshot)}
     old: dict[str, list[tuple[str, str]]] = {}
     for task in snapshot.records.values():
         if (
             task.settled
             and task.id not in snapshot.tasks
+            and task.id not in asked
+            and landing_of(task.id) not in snapshot.submissions
             and _older(task.since, before)
         ):
             going = old.setdefault(task.since[:7], [])
