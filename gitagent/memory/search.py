@@ -1,4 +1,4 @@
-"""What a search finds, and how its answer is put in order."""
+"""What a search finds, and what it is called."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +10,7 @@ DOCUMENT: Final = "document"
 KINDS: Final = (ITEM, LANDING, EPISODE, DOCUMENT)
 
 SECONDS: Final = 3.0  # that a search may take
+POOL: Final = 50  # passages of each ranking, to be fused
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,136 @@
+"""Vectors: a second way to be close, for what is said in other words.
+
+A vector is kept by who made it and of what, so it is made once. Without numpy the
+angles are reckoned in Python, which is enough for some thousand passages.
+"""
+
+import math
+import sqlite3
+from array import array
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from gitagent.errors import UserError
+from gitagent.memory.search import POOL
+
+LOCAL: Final = "local"  # the value of memory.embeddings
+_PACKAGE: Final = "wordllama"
+_CHARACTERS: Final = 4000  # of a text that its vector is made of
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts."""
+
+    @property
+    def name(self) -> str:
+        """What its vectors are kept under; other vectors, another name."""
+
+    def embed(self, texts: Sequence[str], seconds: float) -> list[bytes] | str:
+        """Return one vector each, 32-bit floats, or why there is none, a sentence."""
+
+
+class Local:
+    """The model that the package wordllama carries: 256 numbers, no network."""
+
+    name: str = "wordllama-l2-256"
+
+    def __init__(self) -> None:
+        """Raises UserError: the package is not installed."""
+        if find_spec(_PACKAGE) is None:
+            raise UserError(
+                'memory.embeddings is "local", and the package for it is not installed',
+                "install gitagent with its extra `embeddings`, or take the setting out",
+            )
+
+    def embed(self, texts: Sequence[str], seconds: float) -> list[bytes] | str:
+        """See `Embedder`."""
+        del seconds  # 10,000 short texts take one or two
+        try:
+            made = _model().embed([text[:_CHARACTERS] or " " for text in texts])
+        except Exception as error:  # noqa: BLE001 - of the package, of any kind
+            return f"The local vectors cannot be made ({type(error).__name__})."
+        return [unit(row.tolist()) for row in made]
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:  # noqa: ANN401 - a package without types, and an extra
+    package = import_module(_PACKAGE)  # half a second
+    # Named by its own folder: else it looks for its weights on the network.
+    there = find_spec(_PACKAGE)
+    folder = Path(there.origin).parent if there and there.origin else None
+    return package.WordLlama.load(cache_dir=folder, disable_download=True)
+
+
+def unit(numbers: Iterable[float]) -> bytes:
+    """Return a vector of length one; zeros for one that has none."""
+    values = [float(each) for each in numbers]
+    length = math.sqrt(math.fsum(each * each for each in values))
+    usable = math.isfinite(length) and length > 0
+    return array("f", [each / length if usable else 0.0 for each in values]).tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A passage that is near to a query."""
+
+    id: int
+    angle: float  # cosine
+
+
+class Matrix:
+    """The vectors of one state of the index."""
+
+    def __init__(self, found: Sequence[tuple[int, str, bytes]]) -> None:
+        size = len(found[0][2]) if found else 0
+        kept = [each for each in found if len(each[2]) == size]
+        self._ids = [each[0] for each in kept]
+        self._kinds = [each[1] for each in kept]
+        self._size = size
+        self._data = b"".join(each[2] for each in kept)
+        self._numpy = _numpy()
+
+    def nearest(self, vector: bytes, kinds: Collection[str]) -> list[Near]:
+        """Return the passages of some kinds at the smallest angles, nearest first."""
+        if not self._ids or len(vector) != self._size:
+            return []
+        angles = self._angles(vector)
+        among = [n for n, kind in enumerate(self._kinds) if kind in kinds]
+        among.sort(key=lambda n: -angles[n])
+        return [Near(self._ids[n], angles[n]) for n in among[:POOL]]
+
+    def _angles(self, vector: bytes) -> list[float]:
+        if self._numpy is not None:
+            of = self._numpy.frombuffer
+            rows = of(self._data, dtype="float32").reshape(len(self._ids), -1)
+            angles: list[float] = (rows @ of(vector, dtype="float32")).tolist()
+            return angles
+        asked = array("f", vector)
+        whole = array("f", self._data)
+        size = len(asked)
+        return [
+            math.fsum(map(float.__mul__, whole[at : at + size], asked))
+            for at in range(0, len(whole), size)
+        ]
+
+
+def _numpy() -> Any:  # noqa: ANN401 - an extra
+    try:
+        return import_module("numpy")  # 100 ms
+    except ImportError:
+        return None
+
+
+def matrix(db: sqlite3.Connection, embedder: str) -> Matrix:
+    """Return the vectors that an embedder made. Raises sqlite3.Error."""
+    found = db.execute(
+        "SELECT passage.id, passage.kind, vector.data FROM passage JOIN vector"
+        " ON vector.blob = passage.blob AND vector.first = passage.first"
+        " WHERE vector.embedder = ?",
+        (embedder,),
+    )
+    return Matrix(found.fetchall())
