@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "task": "Add, list, show, stop and retry tasks.",
     "agents": "List the agents that tasks can name, and how they have fared.",
     "may": "Say whether an agent may have an effect.",
+    "memory": "Read and write what earlier work teaches later work.",
     "chat": "Talk with the standing agent.",
     "answer": "Answer what a task asks.",
     "submit": "Hand a branch to the lander and print the submission's id.",
@@ -45,6 +46,7 @@ COMMANDS: Final = {
     "replay": "Make an attempt once more from its record, and compare.",
     "hooks": "Install or uninstall the Git hooks of a hub.",
     "doctor": "Say what on this machine or in this repository does not hold.",
+    "chapter": "Close an era, and restore it.",
     "verify": "Prove the landed history from its records.",
 }
 _HIDDEN: Final = {

@@ -12,8 +12,8 @@ from typing import Final
 
 from gitagent.core.layout import AGENT, CONFIG, LANDINGS, MEMORY, TASKS
 from gitagent.core.submission import Submission
-from gitagent.files.message import trailers
 from gitagent.errors import UserError
+from gitagent.files.message import trailers
 from gitagent.git.objects import Commit, MissingObject, Objects
 from gitagent.git.rulings import commits
 from gitagent.lander.scope import only_in

@@ -72,13 +72,8 @@ def _wrong(new: Mapping[str, Item | None]) -> str:
     )
 
 
-def same(one: Item, other: Item) -> bool:
-    """Whether two items say the same from the same."""
-    return _said(one) == _said(other)
-
-
 def _said(item: Item) -> tuple[object, ...]:
-    return (item.kind, item.line, item.body, item.verify, frozenset(item.sources))
+    return item.kind, item.line, item.body, item.verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +105,10 @@ class _Work:
             self._put(item)
             return self._supersede(item) or (slug, "")
         if known.status not in COUNTS:
-            return (
-                f"{slug} was {known.status}, which its file goes on to say;"
-                " choose another name."
-            )
-        if same(known, item):
-            return slug, "It is there already, word for word."
+            self._put(item)
+            return self._supersede(item) or (slug, f"It was {known.status} before.")
+        if _said(known) == _said(item):
+            return f"{slug} says that already, word for word."
         name = self._free(slug)
         if problem := id_problem(name):
             return (
@@ -131,8 +124,8 @@ class _Work:
         known = self.desk.items.get(item.slug)
         if known is None or known.status not in COUNTS:
             return f"There is no item {item.slug} that counts."
-        if same(known, item) and known.supersedes == item.supersedes:
-            return item.slug, "It says so already."
+        if item == replace(known, updated=item.updated, work=item.work):
+            return f"{item.slug} says that already, word for word."
         self._put(
             replace(
                 item,
