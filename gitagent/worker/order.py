@@ -1,10 +1,13 @@
 """What an attempt is asked to do, how it is told to stop, and how it ended."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from gitagent.core.agent import Agent
 from gitagent.core.budget import Need
 from gitagent.core.ending import worker_identity
+from gitagent.core.exposure import Delivery, Received
 from gitagent.core.question import Answer, Asker, Question
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile
@@ -28,6 +31,29 @@ class Stop(Cancel):
         self.set()
 
 
+class Teacher(Protocol):
+    """What tells attempts what earlier work has shown; for any thread, never raises.
+
+    An agent is known by the name of its task, or of its chat with ``_`` in front.
+    """
+
+    def begin(
+        self, task: TaskFile, agent: Agent, attempt: Attempt, target: str
+    ) -> Delivery:
+        """Return what an attempt is told at its start; ``target`` is a commit."""
+
+    def asked(
+        self, name: str, agent: Agent, op: str, given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the answer to what an agent asks while it works.
+
+        ``{"error": sentence}`` where there is none.
+        """
+
+    def received(self, name: str) -> tuple[Received, ...]:
+        """Return what was given in answers since the newest start."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """One attempt at one task."""
@@ -47,6 +73,7 @@ class Order:
     before: Attempt | None = None  # the attempt before this one; None: it is the first
     extra: Need = field(default_factory=Need)  # that people added to the task's budget
     models: Models | None = None  # the ways to models; None: there are none here
+    teacher: Teacher | None = None  # None: nothing is remembered here
 
     @property
     def confined(self) -> bool:
