@@ -69,6 +69,7 @@ def execute(
 ) -> Ruling:
     """Rule on operations, in order, and make what is admitted.
 
+    What a person asks for and does not get is not recorded: they have the answer.
     Each is made whole or not at all. If more than ``limit`` items would count in the
     end, the last ones that add to them are refused. With ``submit`` the commit is only
     made, for the lander: ``ruling.submission`` is `ident.submission_id` of it. Else
@@ -148,6 +149,8 @@ class _Writer:
                 raise UserError(f"{self.ref} has no commits yet", "make a first commit")
             made = make(old)
             ruling = self._ruling(old, made)
+            if not ruling.commit and not self.origin.task:
+                return ruling
             if self.submit or not ruling.commit:
                 return append(self.repo, self.objects, ruling)
             try:

@@ -15,7 +15,7 @@ from gitagent.errors import UserError
 @click.command(name="add")
 @click.argument("slug")
 @click.option(
-    "--kind", type=click.Choice(list(Kind)), required=True, help="What it says."
+    "--kind", type=click.Choice([str(k) for k in Kind]), required=True, help="Of what."
 )
 @click.option("--line", metavar="TEXT", required=True, help="The one thing it says.")
 @click.option(
