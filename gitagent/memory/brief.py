@@ -5,20 +5,20 @@ said can be looked up by the object that its line names.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from gitagent.core.episode import Episode, flag, near
 from gitagent.core.exposure import Received, Way
-from gitagent.core.glob import matching
-from gitagent.core.memory import From, Item, Kind, Status, shown
+from gitagent.core.memory import Item, Kind, Status, shown
 from gitagent.core.packing import Block, listed, pack, tokens
 from gitagent.core.settings import Memory
 from gitagent.core.task import TaskFile
 from gitagent.files import clean
 from gitagent.memory.landed import Landed
+from gitagent.memory.ordering import Group, in_order, shared
 
 if TYPE_CHECKING:
     from gitagent.memory.shelf import Shelf
@@ -49,15 +49,9 @@ _LEFT_OUT: Final = "Left out for want of room (look them up by name): "
 _DISPUTE: Final = "Disputed, and nobody has decided yet which holds:"
 _FENCE: Final = "```text\n```"
 
-_ORDER: Final = {Kind.DECISION: 0, Kind.FACT: 1, Kind.LESSON: 2}
 _PATH: Final = re.compile(
     r"[\w.@+-]+(?:/[\w.@+-]+)+|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}"
 )
-_LINES_OF_A_FILE: Final = From.LINES  # looked up thousands of times
-_WILD: Final = re.compile(r"[*?\[\\!#]")
-
-
-_Group = tuple[Item, ...]  # what is told together: one, or all of a dispute
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +105,7 @@ def brief(
     Withheld slugs are neither told nor listed, nor is what they are in dispute with.
     """
     holds = shelf.told(memory.changed)
-    items, touched = _in_order(holds, frozenset(withheld), tuple(paths))
+    items, touched = in_order(holds, frozenset(withheld), tuple(paths))
     past = near(episodes, now, paths=paths, agent=agent, most=EPISODES)
     landed = [_landing(each) for each in landings[:LANDINGS]]
     tried = [_attempt(each, shelf) for each in past]
@@ -145,96 +139,8 @@ class _Fitted:
     used: int
 
 
-def _in_order(
-    items: Iterable[Item], withheld: frozenset[str], globs: tuple[str, ...]
-) -> tuple[list[_Group], frozenset[str]]:
-    """Return what may be told, and the paths of it that a glob matches.
-
-    First comes what is of these paths, then it goes by kind, the newest first.
-    """
-    # What names no object or no source is told nowhere; see `memory.shown`.
-    by_slug = {each.slug: each for each in items if each.blob and each.sources}
-    touched = frozenset(_touched(globs, by_slug.values()) if globs else ())
-    ranked: dict[tuple[bool, int], list[_Group]] = {}
-    for group in disputes(by_slug):
-        if withheld and any(each.slug in withheld for each in group):
-            continue
-        first = group[0]
-        kind = _ORDER[first.kind]
-        if len(group) > 1:
-            kind = min(_ORDER[each.kind] for each in group)
-        rank = (not (touched and _first(group, touched)), kind)
-        ranked.setdefault(rank, []).append(group)
-    ordered = []
-    for rank in sorted(ranked):
-        ordered += sorted(ranked[rank], key=lambda g: g[0].updated, reverse=True)
-    return ordered, touched
-
-
-def disputes(items: Mapping[str, Item]) -> Iterator[_Group]:
-    """Yield the items, those that are in dispute with each other together.
-
-    One whose other side is not among them is alone; its line still says so.
-    """
-    done: set[str] = set()
-    for slug, each in items.items():
-        if each.status is not Status.DISPUTED or not each.disputes:
-            yield (each,)
-            continue
-        if slug in done:
-            continue
-        found, todo = {slug}, [slug]
-        while todo:
-            for other in items[todo.pop()].disputes:
-                if other in items and other not in found:
-                    found.add(other)
-                    todo.append(other)
-        done |= found
-        sides = (items[name] for name in sorted(found))
-        yield tuple(sorted(sides, key=lambda item: item.updated, reverse=True))
-
-
-def _touched(globs: tuple[str, ...], items: Iterable[Item]) -> set[str]:
-    """Return the paths of sources that a glob matches.
-
-    As `glob.matching`, which takes 5 µs for each path; most are told apart by how they
-    begin.
-    """
-    paths = {
-        source.name
-        for each in items
-        for source in each.sources
-        if source.kind is _LINES_OF_A_FILE
-    }
-    plain = {glob.strip("/") for glob in globs if not _WILD.search(glob)}
-    names = frozenset(each for each in plain if "/" not in each)
-    heads = tuple(each for each in plain if "/" in each)
-    wild = tuple(glob for glob in globs if _WILD.search(glob))
-    loose = any("/" not in glob.strip("/") or glob.startswith("!") for glob in wild)
-    begins = tuple({_WILD.split(glob, maxsplit=1)[0].lstrip("/") for glob in wild})
-    near_by = paths if loose else [path for path in paths if path.startswith(begins)]
-    found = set(matching(wild, near_by))
-    found |= {path for path in paths if path.startswith(heads) and _in(path, heads)}
-    if names:
-        found |= {path for path in paths if not names.isdisjoint(path.split("/"))}
-    return found
-
-
-def _in(path: str, heads: Iterable[str]) -> bool:
-    return any(path == head or path.startswith(f"{head}/") for head in heads)
-
-
-def _first(items: _Group, touched: Collection[str]) -> str:
-    """Return the first of the touched paths that a source names; "" if none does."""
-    for each in items:
-        for source in each.sources:
-            if source.name in touched and source.kind is _LINES_OF_A_FILE:
-                return source.name
-    return ""
-
-
 def _fit_items(
-    groups: Sequence[_Group], touched: frozenset[str], shelf: "Shelf", room: int
+    groups: Sequence[Group], touched: frozenset[str], shelf: "Shelf", room: int
 ) -> _Fitted:
     """Return what fits of the items. One that takes over half of the room does not.
 
@@ -288,10 +194,10 @@ def told(item: Item, shelf: "Shelf") -> str:
     return line
 
 
-def _item(group: _Group, touched: frozenset[str], shelf: "Shelf") -> Line:
+def _item(group: Group, touched: frozenset[str], shelf: "Shelf") -> Line:
     first, *others = group
     lines = [told(each, shelf) for each in group]
-    path = _first(group, touched)
+    path = shared(group, touched)
     about = (
         f"{clean.line(path)} is of what this is about" if path else f"a {first.kind}"
     )

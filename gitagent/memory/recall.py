@@ -14,7 +14,8 @@ from gitagent.core.memory import Item
 from gitagent.core.settings import Memory
 from gitagent.files import clean
 from gitagent.host import clock
-from gitagent.memory.brief import disputes, told
+from gitagent.memory.brief import told
+from gitagent.memory.ordering import disputes
 
 if TYPE_CHECKING:
     from gitagent.memory.search import Hit

@@ -132,6 +132,18 @@ def test_what_is_in_dispute_is_told_together_with_both_sources():
     assert ["fact", "two", "one"] == [each.slug for each in made.received]
 
 
+def test_a_dispute_that_only_one_side_names_is_told_once_all_the_same():
+    one = _item("one", status=Status.DISPUTED)
+    two = _item("two", status=Status.DISPUTED, disputes=("one", "three"))
+    three = _item("three", status=Status.DISPUTED, disputes=("gone", "active"))
+    active = _item("active")
+
+    made = _told(_shelf(one, two, three, active))
+
+    assert ["active", "one", "three", "two"] == [each.slug for each in made.received]
+    assert 1 == made.text.count("Disputed, and nobody")
+
+
 def test_what_the_coin_withholds_is_neither_told_nor_listed():
     items = [_item(f"item-{n:03}") for n in range(200)]
     withheld = [f"item-{n:03}" for n in range(0, 200, 2)]
