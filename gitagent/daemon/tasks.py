@@ -33,6 +33,8 @@ def write(
         attachments["log"] = newest.log
         if newest.transcript:
             attachments["transcript"] = newest.transcript
+        if newest.proposed:
+            attachments["proposed"] = newest.proposed
         for number, each in enumerate(newest.instructions, 1):
             attachments[f"instruction-{number:02}"] = each.blob
     oid = records.Records(repo).append(

@@ -34,6 +34,7 @@ from gitagent.worker import (
     harvest,
     heard,
     leftovers,
+    proposals,
     statement,
     transcript,
     workspace,
@@ -223,15 +224,17 @@ def _end(
         if ending.reason:
             log.say(ending.reason)
     process = (folder.load_state(agent.AGENT) if folder else None) or {}
-    done, usage = b"", NOTHING
+    done, asked, usage = b"", b"", NOTHING
     if folder is not None:
         done = transcript.load(folder.path)
-    kept = ""
+        asked = proposals.harvest(order, folder, log) if log else b""
+    kept, proposed = "", ""
     with order.repo.objects() as objects:
         if log is not None:
             with suppress(GitagentError, OSError):
                 blob = objects.write_blob(log.blob())
                 kept = objects.write_blob(done) if done else ""
+                proposed = objects.write_blob(asked) if asked else ""
         with suppress(GitagentError):
             usage = exchanges.usage(objects, order.task.id, order.attempt.number)
         untrusted = heard.untrusted(order, objects)
@@ -262,6 +265,7 @@ def _end(
         ),
         questions=ending.questions,
         untrusted=untrusted,
+        proposed=proposed,
     )
     return AttemptEnd(
         order.task.id, attempt, order.attempt.base, changed, output, ending.asker
