@@ -28,6 +28,10 @@ _RELEASE = re.compile(r"^Gitagent-Release: (?P<release>\S+)$", re.MULTILINE)
 _PRUNED = "nonexistent object"
 
 
+class NewerRecord(UserError):
+    """A newer release wrote it."""
+
+
 def read(objects: Objects, oid: str) -> bytes:
     """Return the JSON of the record at commit ``oid``.
 
@@ -185,7 +189,7 @@ def _unreadable(objects: Objects, oid: str, ref: str = "") -> UserError:
         return UserError(f"{name} holds no record of gitagent")
     release = _RELEASE.search(commit.message)
     wrote = f"gitagent {release['release']}" if release else "a newer gitagent"
-    return UserError(
+    return NewerRecord(
         f"{name} was written by {wrote}, this is {__version__}",
         "install that release or a newer one",
     )

@@ -107,14 +107,18 @@ class Shelves:
         self._folder = _Folder("", {}, {}, ())
         self._made: dict[tuple[str, str], Shelf] = {}
 
-    def at(self, objects: Objects, commit: str) -> Shelf:
+    def at(
+        self, objects: Objects, commit: str, refs: Mapping[str, str] | None = None
+    ) -> Shelf:
         """Return the shelf of a commit of the target.
+
+        ``refs`` are all refs, with the log among them, if it is not the one here.
 
         Raises:
             UserError: a newer release wrote to the memory's log.
         """
         with self._lock:
-            rulings = read_all(objects)
+            rulings = read_all(objects, refs)
             key = (commit, rulings[-1].oid if rulings else "")
             found = self._made.get(key)
             if found is None:

@@ -22,7 +22,7 @@ from tests.support.repos import Repo
 
 TOP = [
     *("version", "daemon", "target", "tasks", "submissions"),
-    *("questions", "automations", "refused", "inbox"),
+    *("questions", "automations", "refused", "inbox", "memory"),
 ]
 TASK = ["id", "title", "state", "agent", "attempt", "branch", "reason", "since"]
 SUBMISSION = [
