@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gitagent.cli import card, page, queuepage, say
+from gitagent.cli import card, page, queuepage, ruled, say
 from gitagent.core import answering
 from gitagent.core.layout import APPROVALS
 from gitagent.core.question import Answer
@@ -35,15 +35,32 @@ def show(repo: Repository, name: str, *, as_json: bool) -> None:
     with repo.objects(fast=True) as objects:
         story = tell(objects, name)
         approval = _approval(repo, objects, story)
+        asked, rulings = _rulings(objects, story)
     if story is None:
         _unseen(repo, name, as_json=as_json)
         return
     queued, first_try = _queued(repo, story)
     if as_json:
-        say.dump(_json(story, approval, queued))
+        say.dump(_json(story, approval, queued, rulings))
     else:
-        for text in (*_lines(story, approval, queued, first_try), *_look(story)):
+        told = _lines(story, approval, queued, first_try)
+        for text in (*told, *asked, *_look(story)):
             say.out(text)
+
+
+def _rulings(
+    objects: Objects, story: Story | None
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return what became of what a task asked of the memory, as lines and as JSON."""
+    task = story.record if story else None
+    if not isinstance(task, TaskRecord) or not any(a.proposed for a in task.attempts):
+        return [], []
+    found = ruled.found(objects, task.id)
+    rows = [line for each in found for line in ruled.lines(objects, each)]
+    waits = ["  The daemon rules on it when the task has settled."]
+    lines = ["", "What it asks of the memory"]
+    lines += [f"  {row}" for row in rows] if found else waits
+    return lines, [ruled.values(objects, each) for each in found]
 
 
 def _queued(repo: Repository, story: Story) -> tuple[dict[str, Any] | None, str]:
@@ -102,7 +119,10 @@ def _unseen(repo: Repository, name: str, *, as_json: bool) -> None:
 
 
 def _json(
-    story: Story, approval: "Standing | None", queued: dict[str, Any] | None
+    story: Story,
+    approval: "Standing | None",
+    queued: dict[str, Any] | None,
+    rulings: list[dict[str, Any]],
 ) -> dict[str, Any]:
     steps = [{"when": told.when, "text": told.text} for told in story.steps]
     end = {"story": steps, "ref": story.ref, "archived": story.archived}
@@ -113,6 +133,7 @@ def _json(
                 "task": _task(task),
                 "attempts": [_attempt(each) for each in task.attempts],
                 **end,
+                "rulings": rulings,
             }
         case Submission() as submission:
             told = _submission(submission) | {"approval": _standing(approval)}
@@ -185,6 +206,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "usage": asdict(attempt.usage),
         "transcript": attempt.transcript or None,
         "instructions": [asdict(each) for each in attempt.instructions],
+        "proposed": attempt.proposed or None,
     }
 
 

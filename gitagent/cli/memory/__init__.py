@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "show": "Show an item, and what it rests on.",
     "dispute": "Say that two items exclude each other.",
     "decide": "Decide a dispute: one stays, the other goes.",
+    "log": "Say what was asked of the memory, and what became of it.",
     "brief": "Print what an attempt would be told at its start.",
     "search": "Search items, landings, episodes and documents.",
     "eval": "Score the search against a labelled set.",

@@ -1,0 +1,35 @@
+"""``gitagent memory log``: what was asked of the memory, and what became of it."""
+
+import click
+
+from gitagent.cli import ruled, say
+from gitagent.cli.here import Here
+
+
+@click.command(name="log")
+@click.argument("task", default="")
+@click.option("-n", "count", metavar="N", type=click.IntRange(min=1), default=20)
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+@click.pass_obj
+def command(here: Here, task: str, count: int, as_json: bool) -> None:  # noqa: FBT001
+    """List the newest rulings on operations, of TASK or all, with the reasons.
+
+    What was refused stands there as what was admitted does. The last 20 are shown, or
+    as many as -n says.
+
+    \b
+    Example:
+      gitagent memory log distil-s-0123456789ab
+    """
+    with here.repository.objects(fast=True) as objects:
+        found = ruled.found(objects, task)[:count]
+        if as_json:
+            rows = [ruled.values(objects, each) for each in found]
+            say.dump({"version": 1, "rulings": rows})
+            return
+        for each in found:
+            for line in ruled.lines(objects, each):
+                say.out(line)
+    if not found:
+        whose = f"task {task}" if task else "this repository"
+        say.note(f"nothing was ruled on yet for {whose}")
