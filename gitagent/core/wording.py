@@ -136,6 +136,8 @@ class _Reading:
             self.given = True
         elif kind in {"number", "date", "unit"}:
             self._number(token, _values(token))
+        elif kind == "code":
+            self._word(kind, token)
         elif lower in _FALSE and self.given and self.before:
             self.denied.update(self.before, self.earlier)
             self.claimed.difference_update(self.before, self.earlier)
@@ -159,7 +161,9 @@ class _Reading:
         for stem, part in stems:
             self.words.setdefault(stem, part)
             self.numbers.update(_NUMBER.findall(part))
-            (self.denied if self.scope else self.claimed).add(stem)
+            # A flag is given or not: to speak of either denies nothing.
+            denied = self.scope and not token.startswith("--")
+            (self.denied if denied else self.claimed).add(stem)
         if stems:
             self.scope = max(0, self.scope - 1)
             self.earlier, self.given = self.before, False
