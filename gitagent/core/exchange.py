@@ -18,6 +18,7 @@ class Api(StrEnum):
     COUNT = "count_tokens"  # POST /v1/messages/count_tokens
     CHAT = "chat"  # POST /v1/chat/completions
     RESPONSES = "responses"  # POST /v1/responses
+    EMBEDDINGS = "embeddings"  # POST /v1/embeddings; of the search, never an agent's
 
 
 class State(StrEnum):

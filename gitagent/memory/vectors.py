@@ -51,7 +51,7 @@ class Vectors:
             if made is None:
                 return
             rows = [
-                (blob, first, name, data)
+                (name, blob, first, data)
                 for ((blob, first), _), data in zip(batch, made, strict=True)
             ]
             if not file.run(lambda db, rows=rows: _keep(db, rows), until):  # type: ignore[misc]
@@ -115,7 +115,7 @@ def _missing(db: sqlite3.Connection, embedder: str) -> list[tuple[str, str, str,
     return found.fetchall()
 
 
-def _keep(db: sqlite3.Connection, rows: Sequence[tuple[str, int, str, bytes]]) -> bool:
+def _keep(db: sqlite3.Connection, rows: Sequence[tuple[str, str, int, bytes]]) -> bool:
     db.execute("BEGIN IMMEDIATE")
     db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", rows)
     count = int(generation(db) or 0) + 1

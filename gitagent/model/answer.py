@@ -236,6 +236,8 @@ def _is_answer(api: Api, value: dict[str, Any]) -> bool:
             return isinstance(value.get("choices"), list)
         case Api.RESPONSES:
             return value.get("object") == "response"
+        case Api.EMBEDDINGS:
+            return isinstance(value.get("data"), list)
 
 
 def _data(raw: bytes) -> str | None:

@@ -27,6 +27,7 @@ _PATHS = {
     Api.COUNT: "/v1/messages/count_tokens",
     Api.CHAT: "/chat/completions",
     Api.RESPONSES: "/responses",
+    Api.EMBEDDINGS: "/embeddings",
 }
 _VERSION = ("anthropic-version", "2023-06-01")
 
