@@ -6,6 +6,8 @@ from typing import Final
 
 MOST: Final = 4000  # lines that differ; comparing takes time that grows with the square
 
+_PLACES = 100  # that are compared by their characters
+
 
 def follow(
     old: Sequence[str], new: Sequence[str], first: int, last: int
@@ -39,7 +41,22 @@ def follow(
         if lo >= hi or j1 == j2:
             continue
         if tag == "equal":
-            found += [head + j1 + lo - head - i1, head + j1 + hi - head - i1]
+            found += [j1 + lo - i1, j1 + hi - i1]
         else:
-            found += [head + j1, head + j2]
+            at = _closest(old[lo:hi], new[head + j1 : head + j2])
+            found += [head + j1 + at, head + j1 + at + min(hi - lo, j2 - j1)]
     return (min(found) + 1, max(found)) if found else None
+
+
+def _closest(wanted: Sequence[str], lines: Sequence[str]) -> int:
+    """Return where in ``lines`` as many of them are most like those wanted."""
+    places = max(0, len(lines) - len(wanted)) + 1
+    if places == 1 or places > _PLACES:
+        return 0
+    text = "\n".join(wanted)
+
+    def likeness(place: int) -> float:
+        other = "\n".join(lines[place : place + len(wanted)])
+        return SequenceMatcher(None, text, other, autojunk=False).ratio()
+
+    return max(range(places), key=likeness)

@@ -5,26 +5,23 @@ Nothing is decided here: `core.reviewing` says what follows from it.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from gitagent.core.following import follow
-from gitagent.core.layout import TASK_RECORDS
 from gitagent.core.memory import COUNTS, QUOTE, From, Item, Marks, Source, written
 from gitagent.core.proposal import Why
 from gitagent.core.receipt import Receipt, Result
 from gitagent.core.reviewing import Against, Instead, Looked
-from gitagent.core.task import TaskRecord, TaskState
-from gitagent.daemon import tasks
-from gitagent.errors import GitagentError, GitError, UserError
+from gitagent.core.task import TaskState
+from gitagent.errors import GitagentError, GitError
 from gitagent.files import clean, record
-from gitagent.git import records
-from gitagent.git.objects import BLOB, EXECUTABLE, Objects
+from gitagent.git.archived import Archived
+from gitagent.git.objects import Objects
 from gitagent.lander import receipts
-from gitagent.lander.archived import Archived
+from gitagent.memory import ledger
 from gitagent.memory.shelf import Shelf
+from gitagent.memory.standing import file_problem, lines_of
 
-_FILE_BYTES: Final = 4 << 20  # of a cited file that is looked through
 _RED: Final = frozenset({Result.FAILED, Result.TIMEOUT})
 
 
@@ -115,13 +112,9 @@ def _lines(objects: Objects, commit: str, path: str) -> tuple[list[str], str]:
     """Return the lines of a committed file and its blob; nothing if it is none."""
     with suppress(GitError):
         entry = objects.path(commit, path)
-        if (
-            entry is not None
-            and entry.mode in {BLOB, EXECUTABLE}
-            and objects.size(entry.oid) <= _FILE_BYTES
-        ):
-            text = objects.blob(entry.oid).decode(errors="surrogateescape")
-            return text.removesuffix("\n").split("\n"), entry.oid
+        if entry is not None and not file_problem(entry):
+            lines = lines_of(objects, entry.oid)
+            return (lines, entry.oid) if lines is not None else ([], "")
     return [], ""
 
 
@@ -130,7 +123,7 @@ def _failed(objects: Objects, items: Mapping[str, Item]) -> Iterator[Against]:
     archived = Archived()
     for slug, item in items.items():
         if item.work:
-            task = _task(objects, archived, item.work)
+            task = ledger.task(objects, item.work, archived)
             if task is not None and task.state is TaskState.FAILED:
                 why = f": {clean.sentence(task.reason)}" if task.reason else "."
                 sentence = f"The task {task.id} that it came from has failed since{why}"
@@ -139,18 +132,6 @@ def _failed(objects: Objects, items: Mapping[str, Item]) -> Iterator[Against]:
             if source.kind is From.RECEIPT:
                 with suppress(GitagentError):
                     yield from _red(objects, slug, source.oid)
-
-
-def _task(objects: Objects, archived: Archived, name: str) -> TaskRecord | None:
-    with suppress(UserError, GitError):
-        found = tasks.read(objects, name)
-        if found is not None:
-            return found
-        oid = archived.record(objects, TASK_RECORDS + name)
-        if oid is not None:
-            data = records.read(objects, oid)
-            return replace(record.load_task(data, oid), oid=oid)
-    return None
 
 
 def _red(objects: Objects, slug: str, blob: str) -> Iterator[Against]:

@@ -16,18 +16,17 @@ from gitagent.core.proposal import Proposal
 from gitagent.core.rejoining import Rejoined
 from gitagent.core.remembering import Op, Ruled
 from gitagent.core.settings import Settings
+from gitagent.daemon.memory import change
 from gitagent.daemon.target import SettingsInForce, find_target
-from gitagent.daemon.verifying import Verifier
 from gitagent.errors import UserError
 from gitagent.git import tags, word
 from gitagent.git.advance import Blocked, advance
-from gitagent.git.identity import author
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.git.rulings import read_all
 from gitagent.git.signing import verify
 from gitagent.host import clock
-from gitagent.memory import chapters, executor, proposals
+from gitagent.memory import chapters, proposals
 from gitagent.memory.chapters import Brought
 from gitagent.memory.shelf import Shelves
 
@@ -203,16 +202,7 @@ def _join(
     """Have the items join; return what became of them, and what is proposed."""
     ruled: tuple[Ruled, ...] = ()
     if joining.rejoined.operations:
-        ruling = executor.execute(
-            repo,
-            objects,
-            Shelves(repo),
-            joining.target,
-            joining.rejoined.operations,
-            executor.Origin(author(repo)),
-            limit=joining.settings.memory.limit,
-            verify=Verifier(repo, joining.settings),
-        )
+        ruling = change(repo, joining.rejoined.operations)
         ruled = ruling.ruled
     now = clock.stamp()
     wanted = [

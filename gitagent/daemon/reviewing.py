@@ -4,7 +4,6 @@ A review changes nothing but proposals, so that anything may start one. What was
 accepted is done by the memory's executor, and by nobody else.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from gitagent.core.settings import Settings
 from gitagent.core.task import Refusal
 from gitagent.daemon.approving import sign_with
 from gitagent.daemon.counterevidence import look
-from gitagent.daemon.entry import find_target
-from gitagent.daemon.target import SettingsInForce
+from gitagent.daemon.memory import change, held
 from gitagent.daemon.verifying import Verifier
 from gitagent.errors import LostRace, UserError
 from gitagent.git import word
@@ -25,9 +23,10 @@ from gitagent.git.identity import author
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host import clock
-from gitagent.memory import executor, proposals
+from gitagent.memory import proposals
+from gitagent.memory.evidence import Verify
 from gitagent.memory.proposals import Known
-from gitagent.memory.shelf import Shelf, Shelves
+from gitagent.memory.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,6 @@ class Listed:
 class _Place:
     """What is asked again and again of one repository."""
 
-    target: str
-    commit: str
     settings: Settings
     shelf: Shelf
     who: word.Signers
@@ -65,7 +62,7 @@ def review(
     repo: Repository,
     objects: Objects,
     *,
-    verify: Callable[[str, str], str] | None = None,
+    verify: Verify | None = None,
 ) -> Reviewed:
     """Look at every item, and record what there is to propose.
 
@@ -141,11 +138,12 @@ def accept(
     because: str = "",
     keep: str = "",
     key: Path | None = None,
+    verify: Verify | None = None,
 ) -> tuple[Proposal, Ruling | None]:
     """Accept a proposal in the name of who calls, and have it done.
 
-    ``keep`` is what stays of a dispute. Accepting again goes on where a call was cut
-    short; None: all of it was done before.
+    ``keep`` is what stays of a dispute, and ``verify`` as in `review`. Accepting again
+    goes on where a call was cut short; None: all of it was done before.
 
     Raises:
         UserError: there is no such proposal, it is not open, nobody would believe the
@@ -171,16 +169,7 @@ def accept(
     if proposal.stand is not Stand.ACCEPTED:
         wanted = replace(proposal, stand=Stand.ACCEPTED, because=because, keep=keep)
         proposal = _decided(repo, objects, place, wanted, key)
-    ruling = executor.execute(
-        repo,
-        objects,
-        Shelves(repo),
-        place.target,
-        [_operation(proposal)],
-        executor.Origin(author(repo)),
-        limit=place.settings.memory.limit,
-        verify=Verifier(repo, place.settings),
-    )
+    ruling = change(repo, [_operation(proposal)], verify)
     for ruled in ruling.ruled:
         if not ruled.admitted:
             raise UserError(
@@ -271,12 +260,10 @@ def _find(repo: Repository, objects: Objects, place: _Place, name: str) -> Known
 
 
 def _place(repo: Repository, objects: Objects) -> _Place:
-    target, commit = find_target(repo, objects)
-    settings, _, problem = SettingsInForce().at(objects, commit)
-    if settings is None:
-        raise UserError(problem or "the target has no settings")
-    who = word.signers(objects, settings.trust.allowed_signers, commit)
-    return _Place(target, commit, settings, Shelves(repo).at(objects, commit), who)
+    found = held(repo, objects)
+    path = found.settings.trust.allowed_signers
+    who = word.signers(objects, path, found.shelf.commit)
+    return _Place(found.settings, found.shelf, who)
 
 
 def _sound(known: dict[str, Known | UserError]) -> dict[str, Known]:

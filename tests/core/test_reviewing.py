@@ -205,6 +205,14 @@ def test_a_proposal_about_an_item_that_is_gone_says_so():
     assert "" == outdated(found, {"a": item("a")})
 
 
+def test_of_lines_that_were_rewritten_the_most_alike_is_the_one():
+    old = ["a", "the limit is 5", "z"]
+    new = ["# Limits", "see below", "the limit is 7", "z"]
+
+    assert (3, 3) == follow(old, new, 2, 2)
+    assert (2, 2) == follow(old, ["a", *(["x"] * 300), "z"], 2, 2)
+
+
 @pytest.mark.parametrize(
     ("new", "span", "expected"),
     [
