@@ -15,6 +15,7 @@ from gitagent.core.memory import COUNTS, From, Item, Mark, Marks, Source
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.memory.fading import Fading
+from gitagent.memory.ledger import Ledger
 from gitagent.memory.origins import Origins
 from gitagent.memory.reverts import Reverts
 
@@ -132,6 +133,7 @@ class _State:
     def renew(self, objects: Objects, commit: str, items: Mapping[str, Item]) -> None:
         """Look again at what the way from the last commit to this one has touched."""
         touched = self._touched(self.fading.move(objects, commit))
+        ledger = self.origins.begin(objects)
         for slug in [x for x in self.own if not _counts(items.get(x))]:
             self._forget(slug)
         for slug, item in items.items():
@@ -142,7 +144,7 @@ class _State:
                     continue
                 self._forget(slug)
             if _counts(item):
-                self._learn(slug, self._look(objects, item))
+                self._learn(slug, self._look(objects, ledger, item))
 
     def _touched(self, changes: tuple[PathChange, ...] | None) -> set[str]:
         if changes is None:
@@ -152,7 +154,7 @@ class _State:
             touched.update(self.paths.of(change.path), self.blobs.of(change.new_blob))
         return touched
 
-    def _look(self, objects: Objects, item: Item) -> _Own:
+    def _look(self, objects: Objects, ledger: Ledger, item: Item) -> _Own:
         gone: list[Source] = []
         missing: list[str] = []
         paths: set[str] = set()
@@ -180,8 +182,8 @@ class _State:
             missing=tuple(missing),
             paths=frozenset(paths),
             blobs=frozenset(blobs),
-            commits=self.origins.commits(objects, item),
-            received=self.origins.received(objects, item),
+            commits=self.origins.commits(ledger, item),
+            received=self.origins.received(ledger, item),
         )
 
     def _learn(self, slug: str, own: _Own) -> None:

@@ -8,12 +8,12 @@ from typing import Final
 
 from gitagent.core.exposure import Way
 from gitagent.core.memory import From, Item
-from gitagent.core.submission import SubmissionState
+from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskRecord
 from gitagent.core.tending import landing_of
 from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
-from gitagent.memory import ledger
+from gitagent.memory.ledger import Ledger
 
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -23,35 +23,41 @@ class Origins:
 
     def __init__(self) -> None:
         self._archived = Archived()
-        self._landed: dict[str, frozenset[str]] = {}  # by submission
-        self._tasks: dict[str, TaskRecord] = {}
+        self._landed: dict[str, Submission] = {}
+        self._tasks: dict[str, TaskRecord | None] = {}
 
-    def commits(self, objects: Objects, item: Item) -> frozenset[str]:
+    def begin(self, objects: Objects) -> Ledger:
+        """Return the records as they are now; what was missing is looked for again."""
+        self._tasks = {x: y for x, y in self._tasks.items() if y and y.settled}
+        return Ledger(objects, self._archived)
+
+    def commits(self, ledger: Ledger, item: Item) -> frozenset[str]:
         """Return the commits by which what it came from landed, tips included.
 
         That is the landing that it cites, that its work distils, or that its work made.
         """
-        names = {each.name for each in item.sources if each.kind is From.LANDING}
-        distilled = landing_of(item.work)
-        record = self._task(objects, item.work)
-        names |= {distilled or "", (record and record.submission) or ""}
-        found = (self._landing(objects, name) for name in names if name)
-        cited = {each.oid for each in item.sources if each.kind is From.LANDING}
-        return _NONE.union(cited, *found)
+        cited = [each for each in item.sources if each.kind is From.LANDING]
+        record = self._task(ledger, item.work)
+        names = {each.name for each in cited}
+        names |= {landing_of(item.work) or "", (record and record.submission) or ""}
+        found = {each.oid for each in cited}
+        for name in names:
+            landed = self._landing(ledger, name)
+            if landed is not None:
+                found |= {landed.commit or landed.tip, landed.tip}
+        return frozenset(found)
 
-    def received(self, objects: Objects, item: Item) -> frozenset[str]:
+    def received(self, ledger: Ledger, item: Item) -> frozenset[str]:
         """Return the slugs of what the work behind an item was given of the memory.
 
         Whoever tends the memory sees all of it, which makes nothing of it a premise.
         """
-        works = [item.work]
-        if distilled := landing_of(item.work):
-            known = ledger.submission(objects, distilled, self._archived)
-            works.append((known and known.task) or "")
-        return _NONE.union(*(self._given(objects, work) for work in works))
+        landed = self._landing(ledger, landing_of(item.work) or "")
+        works = {item.work, (landed and landed.task) or ""}
+        return _NONE.union(*(self._given(ledger, work) for work in works))
 
-    def _given(self, objects: Objects, work: str) -> frozenset[str]:
-        record = self._task(objects, work)
+    def _given(self, ledger: Ledger, work: str) -> frozenset[str]:
+        record = self._task(ledger, work)
         if record is None:
             return _NONE
         asked = [each for each in record.attempts if each.proposed] or record.attempts
@@ -62,20 +68,15 @@ class Origins:
             if given.way is not Way.ALL
         )
 
-    def _task(self, objects: Objects, name: str) -> TaskRecord | None:
-        if not name:
-            return None
-        known = self._tasks.get(name)
-        if known is None:
-            known = ledger.task(objects, name, self._archived)
-            if known is not None and known.settled:
-                self._tasks[name] = known
-        return known
+    def _task(self, ledger: Ledger, name: str) -> TaskRecord | None:
+        if name and name not in self._tasks:
+            self._tasks[name] = ledger.task(name)
+        return self._tasks.get(name)
 
-    def _landing(self, objects: Objects, name: str) -> frozenset[str]:
-        if name not in self._landed:
-            known = ledger.submission(objects, name, self._archived)
+    def _landing(self, ledger: Ledger, name: str) -> Submission | None:
+        if name and name not in self._landed:
+            known = ledger.submission(name)
             if known is None or known.state is not SubmissionState.LANDED:
-                return _NONE
-            self._landed[name] = frozenset({known.commit or known.tip, known.tip})
-        return self._landed[name]
+                return None
+            self._landed[name] = known
+        return self._landed.get(name)
