@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from gitagent.core.action import Remember
 from gitagent.core.remembering import Op, Operation, Ruled, Ruling
 from gitagent.core.settings import Settings
-from gitagent.core.tending import weighed
+from gitagent.core.task import TaskRecord
+from gitagent.core.tending import landing_of, weighed
 from gitagent.daemon.verifying import Verifier
 from gitagent.errors import GitagentError, GitError
 from gitagent.files import proposed
@@ -22,7 +23,9 @@ from gitagent.host.failpoint import failpoint
 from gitagent.host.log import log
 from gitagent.host.process import Cancel
 from gitagent.lander.landing import committer
+from gitagent.memory import ledger
 from gitagent.memory.executor import Origin, execute
+from gitagent.memory.reverts import Reverts
 from gitagent.memory.shelf import Shelves
 
 
@@ -68,7 +71,8 @@ def rule(
         at = clock.now()
         by = committer(repo, settings, at)
         if asked.operations:
-            origin = Origin(by, record.id, action.upto, strict=True)
+            back = _taken_back(repo, objects, target_ref, record)
+            origin = Origin(by, record.id, action.upto, passed=back, strict=True)
             made = execute(
                 repo,
                 objects,
@@ -89,6 +93,21 @@ def rule(
     log(record.id, f"of {len(made.ruled)} operations on the memory {admitted} admitted")
     failpoint("memory-ruled")
     return made
+
+
+def _taken_back(
+    repo: Repository, objects: Objects, target_ref: str, record: TaskRecord
+) -> str:
+    """Return that what the work is about was rolled back since, or "" if it was not."""
+    name = landing_of(record.id) or record.submission or ""
+    landed = ledger.submission(objects, name) if name else None
+    target = objects.ref(target_ref)
+    if landed is None or target is None:
+        return ""
+    gone = Reverts().at(repo, objects, target)
+    commits = (landed.commit or "", landed.tip)
+    by = next((gone[each] for each in commits if each in gone), "")
+    return f"The landing {name} was taken back by {by[:12]}." if by else ""
 
 
 def read(objects: Objects, action: Remember) -> Asked:

@@ -57,7 +57,7 @@ class QueueHands:
                 if made.tip != offered.tip:
                     log("queue", f"{offered.tip} is not taken: {made.id} is {made.tip}")
                 continue
-            log("queue", f"{made.id} submitted from {made.branch}")
+            log("queue", f"{made.id} submitted from {made.branch or made.tip[:12]}")
             failpoint("submission-created")
 
     def drop(self, drops: list[DropRef]) -> None:

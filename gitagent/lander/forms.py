@@ -72,6 +72,9 @@ def form(
     """
     tip = objects.commit(submission.tip)
     subject, body = _words(tip)
+    if submission.remembers:
+        # What its last lines say is true of the executor's commit, and of no landing.
+        body = body.rpartition("\n\n")[0]
     title = title or subject
     who = author(submission, tip)
     match strategy_of(settings, submission):
