@@ -53,11 +53,15 @@ class Ledger:
         return self._archived.record(self._objects, ref, self._chains)
 
 
-def submission(objects: Objects, name: str) -> Submission | None:
+def submission(
+    objects: Objects, name: str, archived: Archived | None = None
+) -> Submission | None:
     """Return a submission as it is recorded; None if it cannot be read here."""
-    return Ledger(objects).submission(name)
+    return Ledger(objects, archived).submission(name)
 
 
-def task(objects: Objects, name: str) -> TaskRecord | None:
+def task(
+    objects: Objects, name: str, archived: Archived | None = None
+) -> TaskRecord | None:
     """Return a task as it is recorded; None if it cannot be read here."""
-    return Ledger(objects).task(name)
+    return Ledger(objects, archived).task(name)
