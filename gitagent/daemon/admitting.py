@@ -12,7 +12,7 @@ from gitagent.core.settings import Settings
 from gitagent.core.task import TaskRecord
 from gitagent.core.tending import landing_of, weighed
 from gitagent.daemon.verifying import Verifier
-from gitagent.errors import GitagentError, GitError
+from gitagent.errors import GitError
 from gitagent.files import proposed
 from gitagent.files.proposed import Proposed
 from gitagent.git import rulings
@@ -53,18 +53,6 @@ def rule(
     Raises:
         GitagentError: it could not be ruled on just now; nothing is recorded.
     """
-    verifier = Verifier(repo, settings, cancel)
-
-    def verify(command: str, tree: str) -> str:
-        try:
-            return verifier(command, tree)
-        except GitagentError as error:
-            # One that cannot be run at all is as good as one that fails: else whoever
-            # proposes it has this ruling tried again for ever.
-            if cancel.is_set():
-                raise
-            return f"It cannot be verified: {error.line()}."
-
     record = action.record
     with repo.objects() as objects:
         asked = read(objects, action)
@@ -81,7 +69,7 @@ def rule(
                 asked.operations,
                 origin,
                 limit=settings.memory.limit,
-                verify=verify,
+                verify=Verifier(repo, settings, cancel),
                 submit=True,
                 dropped=asked.dropped,
             )
