@@ -34,6 +34,11 @@ class Archived:
         self._look(objects, chains)
         return set(self._records.values())
 
+    def refs(self, objects: Objects, chains: Mapping[str, str]) -> dict[str, str]:
+        """Return what each ref held when it was archived last."""
+        self._look(objects, chains)
+        return dict(self._records)
+
     def _look(self, objects: Objects, chains: Mapping[str, str]) -> None:
         for tip in chains.values():
             if tip not in self._seen:
