@@ -19,8 +19,7 @@ from gitagent.git.word import Signers, signers
 from gitagent.memory import proposals
 from tests.support import ledger
 from tests.support.keys import Key
-from tests.support.lander import bench
-from tests.support.memory import FACTS, SAYS, Writer, add, withdraw
+from tests.support.memory import FACTS, SAYS, Writer, add, withdraw, writing
 from tests.support.repos import settings_text
 
 ME = Person("Test Person", "person@example.org", 1_764_500_000)
@@ -29,10 +28,15 @@ SIGNERS = "signers"
 SIX = "Three and three are six."
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("template") / "repo"
+
+
 @pytest.fixture
-def writer(tmp_path: Path) -> Iterator[Writer]:
-    with bench(tmp_path / "repo") as made:
-        yield Writer(made)
+def writer(template: Path, tmp_path: Path) -> Iterator[Writer]:
+    with writing(template, tmp_path / "repo") as made:
+        yield made
 
 
 def passes(_command: str, _tree: str) -> str:
