@@ -7,16 +7,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from gitagent.core.ident import submission_id
 from gitagent.core.layout import OPERATIONS
-from gitagent.core.remembering import Filed, Op, Operation
+from gitagent.core.remembering import Filed, Op, Operation, Ruling
+from gitagent.daemon.memory import change
 from gitagent.errors import UserError
 from gitagent.files import memoryfile
 from gitagent.git import rulings
 from gitagent.git.advance import advance
+from gitagent.git.repository import discover
 from gitagent.lander.audit import Audit
 from gitagent.memory import executor
 from gitagent.memory.executor import keep
@@ -272,6 +275,25 @@ def test_a_target_that_moves_in_between_is_read_again(
     assert ["one.txt", "two.txt"] == [
         path for path in writer.bench.repo.paths() if path in {"one.txt", "two.txt"}
     ]
+
+
+def test_two_at_once_are_both_there(writer: Writer):
+    path = writer.bench.repo.path
+    wet = add("wet", "Water is wet.", sources=(f"main:{FACTS}:3-3",))
+    made: list[Ruling] = []
+
+    def ask(operation: Operation) -> None:
+        made.append(change(discover(path), [operation]))
+
+    threads = [Thread(target=ask, args=(each,)) for each in (add("sums"), wet)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [True, True] == [each.ruled[0].admitted for each in made]
+    assert {"sums": "active", "wet": "active"} == writer.statuses
+    assert [] == writer.bench.repo.status()
 
 
 _KILLED = """
