@@ -15,6 +15,7 @@ from gitagent.core.settings import Settings
 from gitagent.core.task import Refusal
 from gitagent.daemon.approving import sign_with
 from gitagent.daemon.counterevidence import look
+from gitagent.daemon.effects import harmful
 from gitagent.daemon.memory import change, held
 from gitagent.daemon.verifying import Verifier
 from gitagent.errors import LostRace, UserError
@@ -79,7 +80,7 @@ def review(
         place.shelf,
         now,
         verify=verify or Verifier(repo, place.settings),
-        harmful=(),
+        harmful=harmful(objects),
     )
     found = reviewing.review(looked)
     known = _sound(proposals.read_all(repo, objects, place.who))
