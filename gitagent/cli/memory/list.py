@@ -39,7 +39,9 @@ def command(here: Here, everything: bool, as_json: bool) -> None:  # noqa: FBT00
     for line in _lines(found, items):
         say.out(line)
     if not items:
-        say.note("the memory has nothing; see: gitagent memory add --help")
+        told = "no item counts; see: gitagent memory list --all"
+        empty = "the memory has nothing; see: gitagent memory add --help"
+        say.note(told if found.shelf.items else empty)
 
 
 def _lines(found: "Held", items: list[Item]) -> Iterator[str]:
