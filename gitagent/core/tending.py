@@ -65,12 +65,14 @@ def owed(snapshot: Snapshot) -> Iterator[Remember]:
     ruled: dict[str, list[Ruling]] = {}
     for each in snapshot.memory.rulings:
         ruled.setdefault(each.task, []).append(each)
-    for record in sorted(snapshot.records.values(), key=lambda r: (r.since, r.id)):
+    asking = [
+        record
+        for record in snapshot.records.values()
+        if record.settled
+        and (record.id in ruled or any(each.proposed for each in record.attempts))
+    ]
+    for record in sorted(asking, key=lambda r: (r.since, r.id)):
         known = ruled.get(record.id, [])
-        if not record.settled or not (
-            known or any(a.proposed for a in record.attempts)
-        ):
-            continue
         found = _again(record, known, snapshot) or _first(record, known, snapshot)
         if found is not None:
             yield found
@@ -93,6 +95,8 @@ def weighed(action: Remember) -> tuple[tuple[Attempt, str], ...]:
 
 
 def _distil(snapshot: Snapshot) -> Iterator[AddTask]:
+    if not snapshot.memory.distillers:
+        return
     refused = {each.path for each in snapshot.refused}
     landed = (s for s in snapshot.submissions.values() if teaches(s, snapshot))
     for each in sorted(landed, key=lambda s: (s.since, s.id)):
@@ -146,13 +150,22 @@ def _rule(snapshot: Snapshot, now: Moment) -> Iterator[Remember]:
     """Yield one ruling at most: the next has to be told what this one does."""
     if snapshot.live.remembering:
         return
-    open_ = any(s.remembers and not s.settled for s in snapshot.submissions.values())
-    under_way = open_ or any(_unsubmitted(snapshot))
+    under_way: bool | None = None
     for each in owed(snapshot):
         due = snapshot.live.waits.get(f"remember {each.record.id}", 0.0)
-        if due <= now.monotonic and (each.dropped or not under_way):
+        if due > now.monotonic:
+            continue
+        if not each.dropped and under_way is None:
+            under_way = _under_way(snapshot)
+        if each.dropped or not under_way:
             yield each
             return
+
+
+def _under_way(snapshot: Snapshot) -> bool:
+    """Whether the target does not have all yet that was ruled on."""
+    made = (each for each in snapshot.submissions.values() if each.remembers)
+    return any(not each.settled for each in made) or any(_unsubmitted(snapshot))
 
 
 def _first(

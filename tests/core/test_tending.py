@@ -399,7 +399,8 @@ class Schedules(RuleBasedStateMachine):
                 assert each.record.state in {TaskState.LANDED, TaskState.DONE}
                 for tried, why in weighed(each):
                     passed = tried.number == each.upto
-                    assert why or passed or tried.outcome is Outcome.QUESTION
+                    goes_on = tried.outcome in {Outcome.QUESTION, Outcome.INTERRUPTED}
+                    assert why or passed or goes_on
 
     def each_proposal_is_ruled_on_once(self):
         by: dict[tuple[str, int], list[Ruling]] = {}

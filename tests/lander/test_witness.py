@@ -130,6 +130,8 @@ def test_pins_and_claims_are_no_records():
         "conversations/_chat",
         "receipts/2026-11",
         "archive/2026-11",
+        "memory/operations",
+        "memory/proposals/p-1",
     ):
         assert witness.is_record(f"refs/gitagent/{ref}")
 
