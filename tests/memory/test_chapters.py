@@ -17,6 +17,7 @@ from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import ConfigError, UserError
 from gitagent.git import bundle
 from gitagent.git.repository import Repository, discover
+from gitagent.lander.land import Landed
 from gitagent.lander.verify import verify
 from gitagent.memory import chapters as kept
 from gitagent.memory.shelf import Shelves
@@ -67,14 +68,14 @@ def statuses(repo: Repo) -> dict[str, str]:
         return {slug: str(item.status) for slug, item in shelf.items.items()}
 
 
-def problems(found: Repository) -> list[str]:
-    """Return what `gitagent verify` finds."""
+def proof(found: Repository) -> list[str]:
+    """Return what `gitagent verify` says."""
     with found.objects() as objects:
         commit = objects.ref("refs/heads/main")
         assert commit is not None
         settings, _, _ = SettingsInForce().at(objects, commit)
         assert settings is not None
-        return [x.text for x in verify(found, objects, settings) if x.problem]
+        return [each.text for each in verify(found, objects, settings)]
 
 
 def fork(writer: Writer, tmp_path: Path, *here: Operation) -> Repo:
@@ -240,8 +241,11 @@ def test_an_empty_repository_becomes_the_same_again(writer: Writer, tmp_path: Pa
         repo, ledger.submission(repo, tip), SubmissionState.REJECTED, reason="No"
     )
     ledger.task(repo, "later", TaskState.FAILED, reason="So.")
+    landed = writer.bench.land(writer.bench.offer({"y": "y"}, branch="y"))
+    assert isinstance(landed, Landed)
+    writer.bench.settle(landed.submissions[0])
     path = close(writer).bundle
-    repo.git("update-ref", "-d", "refs/heads/work")
+    repo.git("branch", "-q", "-D", "work", "y")
     other = Repo.make(tmp_path / "other")
     made = restore(other, path)
     again = restore(other, path)
@@ -249,7 +253,8 @@ def test_an_empty_repository_becomes_the_same_again(writer: Writer, tmp_path: Pa
     assert repo.refs() == other.refs()
     assert (repo.head(), len(repo.refs())) == (made.made, made.created)
     assert ("", 0, ()) == (again.made, again.created, again.differing)
-    assert problems(writer.bench.repository) == problems(discover(other.path))
+    assert proof(writer.bench.repository) == proof(discover(other.path))
+    assert "1 landing and 1 receipt looked at" in proof(discover(other.path))[-1]
     assert statuses(repo) == statuses(other)
     assert ([], repo.paths()) == (other.status(), other.paths())
     other.fsck()
@@ -328,7 +333,7 @@ def test_items_join_a_memory_that_went_on_by_itself(writer: Writer, tmp_path: Pa
         "more": "active",
     } == (statuses(clone))
     assert () == again.ruled
-    assert problems(writer.bench.repository) == problems(discover(clone.path))
+    assert proof(writer.bench.repository) == proof(discover(clone.path))
 
 
 def test_one_name_with_two_contents_is_a_dispute_and_both_are_kept(
