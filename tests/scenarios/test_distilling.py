@@ -18,7 +18,8 @@ from gitagent.git.repository import discover
 from gitagent.git.text import Person
 from gitagent.memory.executor import Origin, execute
 from gitagent.memory.shelf import Shelf, Shelves
-from tests.support.daemon import Daemon, gitagent
+from tests.support.cli import call
+from tests.support.daemon import Daemon
 from tests.support.repos import Repo
 from tests.support.stepping import Stepped, config, keep, lines
 
@@ -185,11 +186,11 @@ def test_what_a_landing_teaches_lands_as_one_commit_and_the_rest_is_seen(
     assert f"It is left to {name}, which looks at what was learned." == (
         own.ruled[0].reason
     )
-    said = json.loads(gitagent(world.repo, "memory", "log", "--json").stdout)
+    said = call(world.repo, "memory", "log", "--json").json
     assert [name, "work", None, None] == [each["task"] for each in said["rulings"]]
     assert reasons == [each["reason"] for each in said["rulings"][0]["operations"]]
     assert "landed" == said["rulings"][0]["state"]
-    story = gitagent(world.repo, "status", name).stdout
+    story = call(world.repo, "status", name).out
     log = world.repo.git("log", "--format=%B", "-1", "--skip=1", LOG)
     for told in (story, log):
         assert all(" ".join(told.split()).count(each) for each in reasons)
