@@ -3,6 +3,7 @@
 Source: git-bundle(1) and gitformat-bundle(5).
 """
 
+import glob
 import hashlib
 import os
 import shutil
@@ -18,6 +19,7 @@ from gitagent.errors import GitError, UserError
 from gitagent.files import clean
 from gitagent.git.refs import DURABLE
 from gitagent.git.repository import Repository
+from gitagent.host import clock
 
 TIMEOUT_S: Final = 3600.0
 
@@ -54,6 +56,7 @@ def create(
     new = to.with_name(f".{to.name}.{os.getpid()}.new")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(to)
         globs = [f"--glob={folder}*" for folder in folders]
         repo.git.run(
             *("bundle", "create", "--quiet", str(new), *globs, *refs),
@@ -184,6 +187,15 @@ def _read(path: Path, file: BufferedReader) -> Bundle:
         if not row.endswith(b"\n"):
             break
     raise UserError(f"{path} is damaged: its head has no end", "take another copy")
+
+
+def _sweep(to: Path) -> None:
+    """Remove what killed writers of this bundle have left, and nobody writes now."""
+    now = clock.now().timestamp()
+    for left in to.parent.glob(f".{glob.escape(to.name)}.*.new*"):
+        with suppress(OSError):
+            if now - left.stat().st_mtime > TIMEOUT_S:
+                left.unlink()
 
 
 def _sync(path: Path) -> None:

@@ -1,5 +1,7 @@
 """git.bundle and git.tags: whole or not there, and nothing that is not sound."""
 
+import os
+
 import pytest
 
 from gitagent.errors import UserError
@@ -31,6 +33,17 @@ def test_a_bundle_holds_every_ref_that_was_asked_for_and_leaves_no_other_file(ma
     assert repo.refs() == found.refs
     assert ("", (), "sha1") == (bundle.damage(found), found.needs, found.hash)
     assert [to] == list(to.parent.iterdir())
+
+
+def test_what_a_killed_writer_left_is_removed_when_it_is_old(made):
+    repo, to = made
+    old, young = (to.parent / f".{to.name}.{pid}.new" for pid in (1, 2))
+    for each in (old, young):
+        each.write_text("half")
+    os.utime(old, (0, 0))
+    bundle.create(discover(repo.path), ["refs/heads/main"], [], to)
+
+    assert (False, True) == (old.exists(), young.exists())
 
 
 def test_what_is_fetched_is_here_and_no_ref_moved(made, tmp_path):
