@@ -13,7 +13,7 @@ from gitagent.files import clean, memoryfile
 from gitagent.files.text import FILE_LIMIT
 from gitagent.git.objects import BLOB, Objects
 from gitagent.git.repository import Repository
-from gitagent.git.rulings import append, commits
+from gitagent.git.rulings import append, commits, read_all
 from gitagent.git.tree import folder
 
 _MANY: Final = 100_000  # items of which it is remembered whether they count
@@ -37,9 +37,11 @@ def remembered(
     if not changed:
         return None
     items = [c for c in changed if c.new_blob and not c.path.startswith(CHAPTERS)]
+    known = {(x.slug, x.blob) for each in read_all(objects) for x in each.files}
+    new = {(memoryfile.name_of(each.path), each.new_blob) for each in items}
     return Remembered(
-        before=count(objects, before),
-        count=count(objects, after),
+        before=_count(objects, before, known),
+        count=_count(objects, after, known | new),
         problems=tuple(_problems(objects, items)),
         mixed=tuple(
             each.path
@@ -49,10 +51,15 @@ def remembered(
     )
 
 
-def count(objects: Objects, tree: str) -> int:
-    """Return how many items of a tree count; a file that cannot be read does not."""
+def _count(objects: Objects, tree: str, known: set[tuple[str, str]]) -> int:
+    """Return how many items of a tree count.
+
+    A file that none of ``known`` is, by slug and blob, came past every door: nobody
+    reads it, and it takes up no room.
+    """
     return sum(
-        _does_count(objects, entry.name.removesuffix(".md"), entry.oid)
+        (key := (entry.name.removesuffix(".md"), entry.oid)) in known
+        and _does_count(objects, *key)
         for entry in folder(objects, tree, MEMORY)
         if entry.mode == BLOB and entry.name.endswith(".md")
     )

@@ -103,7 +103,7 @@ class Shelves:
         self._repo = repo
         self._lock = Lock()
         self._admitted = Admitted(repo)
-        self._parsed: dict[tuple[str, str], Item | Refusal] = {}
+        self._parsed: dict[tuple[str, str], Item | Refusal] = {}  # by name and blob
         self._folder = _Folder("", {}, {}, ())
         self._made: dict[tuple[str, str], Shelf] = {}
 
@@ -150,7 +150,13 @@ class Shelves:
         items: dict[str, Item] = {}
         refused: list[Refusal] = []
         for each in objects.tree(tree):
-            found = self._item(objects, each, newest)
+            found = self._parsed.get((each.name, each.oid))
+            if (
+                not isinstance(found, Item)
+                or each.mode != BLOB
+                or newest.get(found.slug) != each.oid
+            ):
+                found = self._item(objects, each, newest)
             if isinstance(found, Item):
                 items[found.slug] = found
             elif found is not None:
@@ -170,7 +176,7 @@ class Shelves:
             return _odd(path, f"it is {kind}, and only regular .md files belong here")
         if entry.oid != newest.get(slug):
             return _odd(path, " ".join(_past(slug, newest)))
-        key = (slug, entry.oid)
+        key = (entry.name, entry.oid)
         found = self._parsed.get(key)
         if found is None:
             found = _parse(objects, slug, entry.oid, path)

@@ -11,6 +11,7 @@ from gitagent.core.exposure import Received, Way
 from gitagent.core.layout import MEMORY, OPERATIONS
 from gitagent.core.remembering import Filed, Ruling
 from gitagent.core.settings import Lander, Strategy
+from gitagent.errors import UserError
 from gitagent.files import memoryfile
 from gitagent.files.message import annotated
 from gitagent.git import rulings
@@ -128,6 +129,35 @@ def test_a_file_where_the_folder_is_to_be_is_named(writer: Writer):
     assert {".agent/memory": ".agent/memory: it has to be a folder"} == writer.refused
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (".agent/memory@", ".agent/memory is a file, and has to be a folder"),
+        (
+            ".agent/memory/sums.md/y.md",
+            ".agent/memory/sums.md is a folder, and has to be a file",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_of_an_item_is_named(writer: Writer, path, said):
+    writer.bench.repo.commit_at(MAIN, {path: "x"})
+    writer.bench.repo.git("reset", "-q", "--hard")
+    before = writer.bench.target
+    with pytest.raises(UserError, match=said):
+        writer.ask(add("sums"))
+
+    assert before == writer.bench.target
+
+
+def test_the_executor_takes_a_folder_away_that_has_the_name_of_an_item(writer: Writer):
+    writer.bench.repo.commit_at(MAIN, {".agent/memory/sums.md/y.md": "x"})
+    writer.bench.repo.git("reset", "-q", "--hard")
+    writer.ask(withdraw("sums"))
+    writer.ask(add("sums"))
+
+    assert ({"sums": "active"}, {}) == (writer.statuses, writer.refused)
+
+
 def test_a_landed_hand_edit_is_admitted(writer: Writer):
     writer.ask(add("sums"))
     tip = writer.bench.offer({SUMS: edited(writer)})
@@ -171,6 +201,17 @@ def test_a_candidate_says_what_it_makes_of_the_memory(writer: Writer):
 
     assert candidate.memory == Remembered(before=1, count=1, problems=problems)
     assert product.memory is None
+
+
+def test_what_came_past_every_door_takes_up_no_room(writer: Writer):
+    writer.ask(add("sums"))
+    text = writer.file("sums")
+    made = writer.bench
+    made.repo.commit({f".agent/memory/x{n}.md": text for n in range(3)})
+    tip = made.offer({".agent/memory/y.md": text})
+    candidate = made.prepare(made.submit(tip))
+
+    assert candidate.memory == Remembered(before=1, count=2)
 
 
 def test_what_was_merged_line_by_line_is_told_from_what_was_examined(writer: Writer):
