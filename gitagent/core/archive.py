@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gitagent.core.action import Archive
+from gitagent.core.distil import landing_of
 from gitagent.core.layout import (
     APPROVALS,
     CONVERSATIONS,
@@ -13,7 +14,7 @@ from gitagent.core.layout import (
 )
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Push
-from gitagent.core.tending import landing_of, owed
+from gitagent.core.tending import owed
 
 _BATCH = 500  # refs moved by one action
 

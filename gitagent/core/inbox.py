@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from gitagent.core import answering
+from gitagent.core.distil import landing_of
 from gitagent.core.question import Asker
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord, TaskState
@@ -112,8 +113,18 @@ class Outcome:
 
     @property
     def has_card(self) -> bool:
-        """Whether it has one: a task's own submission is told with the task."""
-        return not (isinstance(self.record, Submission) and self.record.task)
+        """Whether it has one.
+
+        A task's own submission is told with the task. What goes well without anybody's
+        asking is told by the memory's log.
+        """
+        match self.record:
+            case Submission(task=task, remembers=remembers, state=state):
+                return not task and not (remembers and state == "landed")
+            case TaskRecord(id=name, state=TaskState.DONE):
+                return landing_of(name) is None
+            case _:
+                return True
 
 
 def outcomes(

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitagent.core.action import Action, AddTask, Remember, Submit
+from gitagent.core.distil import landing_of, task_of
 from gitagent.core.layout import TASKS
 from gitagent.core.remembering import Ruling
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import Attempt, Outcome, TaskRecord, TaskState
 
-DISTIL: Final = "distil-"  # and a submission: the id of the task that looks at it
-KIND: Final = "distil"  # of such a task
 AGAIN: Final = 3  # rulings that may follow one whose commit the lander rejected
 
 _ENDED_WELL: Final = frozenset({TaskState.LANDED, TaskState.DONE})
@@ -30,16 +29,6 @@ def decide_memory(snapshot: Snapshot, now: Moment) -> list[Action]:
     if not known or snapshot.target.commit is None:
         return []
     return [*_distil(snapshot), *_submit(snapshot, now), *_rule(snapshot, now)]
-
-
-def task_of(submission: str) -> str:
-    """Return the id of the task that says what a landing teaches."""
-    return f"{DISTIL}{submission}"
-
-
-def landing_of(task: str) -> str | None:
-    """Return the submission that a task distils; None if it is no such task."""
-    return task.removeprefix(DISTIL) if task.startswith(DISTIL) else None
 
 
 def teaches(submission: Submission, snapshot: Snapshot) -> bool:

@@ -7,10 +7,11 @@ on, and what was refused is on record with the reason, as what was admitted is.
 from dataclasses import dataclass
 
 from gitagent.core.action import Remember
+from gitagent.core.distil import landing_of
 from gitagent.core.remembering import Op, Operation, Ruled, Ruling
 from gitagent.core.settings import Settings
 from gitagent.core.task import TaskRecord
-from gitagent.core.tending import landing_of, weighed
+from gitagent.core.tending import weighed
 from gitagent.daemon.verifying import Verifier
 from gitagent.errors import GitError
 from gitagent.files import proposed

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import tomli_w
 
 from gitagent.core.candidate import Change, PathChange
+from gitagent.core.distil import KIND
 from gitagent.core.exposure import Told
 from gitagent.core.layout import LANDINGS, RECORD_FOLDERS
 from gitagent.core.memory import Item, shown, written
 from gitagent.core.remembering import Operation
 from gitagent.core.submission import Submission
 from gitagent.core.task import Attempt, TaskRecord
-from gitagent.core.tending import KIND
 from gitagent.errors import GitagentError, GitError, UserError
 from gitagent.files import clean, proposed
 from gitagent.git.objects import Objects
@@ -63,7 +63,7 @@ def material(
 ) -> tuple[Told, ...]:
     """Return what is known of a landing, for the attempt that distils it.
 
-    ``submission`` is its id; of a task's id see `tending.landing_of`. The note, the
+    ``submission`` is its id; of a task's id see `distil.landing_of`. The note, the
     claims of who did the work, what it changed, what its attempts have proposed, and
     all items with their sources. What cannot be read is said to be missing. The
     landing need not be on the target any more.

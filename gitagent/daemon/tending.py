@@ -5,9 +5,9 @@ from datetime import datetime
 from functools import partial
 
 from gitagent.core.action import AddTask, Remember
+from gitagent.core.distil import task_of
 from gitagent.core.layout import TASKS
 from gitagent.core.snapshot import Moment, Snapshot
-from gitagent.core.tending import task_of
 from gitagent.daemon import admitting, crash, distilling
 from gitagent.daemon.live import Live, Remembered, Report
 from gitagent.errors import Busy, GitagentError

@@ -6,11 +6,11 @@ not in this clone, nothing is said.
 
 from typing import Final
 
+from gitagent.core.distil import landing_of
 from gitagent.core.exposure import Way
 from gitagent.core.memory import From, Item
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskRecord
-from gitagent.core.tending import landing_of
 from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.memory.ledger import Ledger

@@ -252,3 +252,15 @@ def test_the_marks_of_what_was_told_stay_few():
 
     assert [f"s-{n}" for n in range(1, 600)] == every
     assert len(box.told) <= 11
+
+
+def test_what_goes_well_with_the_memory_by_itself_has_no_card():
+    done, landed = TaskState.DONE, SubmissionState.LANDED
+    looked = [task("distil-s-1", 1, state=done), task("distil-s-2", 2)]
+    items = [
+        submission("s-3", 3, state=landed, remembers=True),
+        submission("s-4", 4, remembers=True),
+    ]
+    found = outcomes(looked, items)
+
+    assert ["s-4", "distil-s-2"] == ids(BEGIN, found)

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 
 from gitagent.core import action as act
 from gitagent.core.archive import decide_archive
+from gitagent.core.distil import landing_of, task_of
 from gitagent.core.ident import submission_id
 from gitagent.core.question import Question
 from gitagent.core.remembering import Op, Operation, Ruled, Ruling
@@ -29,7 +30,7 @@ from gitagent.core.task import (
     TaskRecord,
     TaskState,
 )
-from gitagent.core.tending import AGAIN, decide_memory, landing_of, task_of, weighed
+from gitagent.core.tending import AGAIN, decide_memory, weighed
 from tests.core.world import World, settings
 
 NOW = Moment("2026-12-01T12:00:00Z", "2026-12-01T12:00:00.000000Z", 100.0)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from gitagent.core.distil import task_of
 from gitagent.core.memory import Marks, Status
 from gitagent.core.remembering import Op, Operation, Ruling
 from gitagent.core.task import TaskState
-from gitagent.core.tending import task_of
 from gitagent.daemon.distilling import material
 from gitagent.daemon.rollback import roll_back
 from gitagent.git import rulings
