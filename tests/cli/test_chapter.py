@@ -1,5 +1,6 @@
 """gitagent chapter and gitagent memory review: what is printed, and the exit codes."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,24 +9,23 @@ from tests.support.cli import call
 from tests.support.repos import Repo
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("template") / "repo"
+
+
 @pytest.fixture
-def known(repo: Repo) -> Repo:
-    """Set a repository up, with two items whose evidence is committed."""
-    call(repo, "init", "--no-check")
-    repo.commit({".agent/tasks/facts.md": "# Facts\n"}, "Ask")
-    call(
-        repo,
-        "memory",
-        "add",
-        "begun",
-        "--kind",
-        "fact",
-        "--line",
-        "a repository",
-        "--source",
-        "main:README.md:1-1",
-    )
-    return repo
+def known(template: Path, tmp_path: Path) -> Repo:
+    """Set a repository up, with an item and an open task; the template is made once."""
+    if not template.exists():
+        made = Repo.make(template, {"README.md": "# a repository\n"})
+        call(made, "init", "--no-check")
+        made.commit({".agent/tasks/facts.md": "# Facts\n"}, "Ask")
+        about = ("--kind", "fact", "--line", "a repository")
+        source = ("--source", "main:README.md:1-1")
+        call(made, "memory", "add", "begun", *about, *source)
+    shutil.copytree(template, tmp_path / "repo", symlinks=True)
+    return Repo(tmp_path / "repo")
 
 
 def changed(repo: Repo) -> str:
@@ -125,9 +125,9 @@ def same(one: Repo, other: Repo, *words: str) -> bool:
         (("restore", "none"), 2, "does not exist"),
     ],
 )
-def test_what_cannot_be_is_one_line(known: Repo, words, code, reason, monkeypatch):
-    monkeypatch.chdir(known.path)
-    answer = call(known, "chapter", *words)
+def test_what_cannot_be_is_one_line(repo: Repo, words, code, reason, monkeypatch):
+    monkeypatch.chdir(repo.path)
+    answer = call(repo, "chapter", *words)
 
     assert (code, "", 1) == (answer.code, answer.out, len(answer.err.splitlines()))
     assert reason in answer.err

@@ -40,9 +40,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def writer(template: Path, tmp_path: Path) -> Iterator[Writer]:
+    if not template.exists():
+        with writing(tmp_path / "bare", template) as filled:
+            filled.ask(add("sums"), add("old", SIX, sources=(f"main:{FACTS}:2-2",)))
+            filled.ask(withdraw("old"))
     with writing(template, tmp_path / "repo") as made:
-        made.ask(add("sums"), add("old", SIX, sources=(f"main:{FACTS}:2-2",)))
-        made.ask(withdraw("old"))
         yield made
 
 
