@@ -16,9 +16,9 @@ from gitagent.errors import GitError, UserError
 from gitagent.files import memoryfile, record
 from gitagent.files.text import FILE_LIMIT
 from gitagent.git import records
+from gitagent.git.archived import Archived
 from gitagent.git.objects import BLOB, Objects
 from gitagent.git.tree import folder
-from gitagent.git.archived import Archived
 
 
 def read(objects: Objects) -> Rows:

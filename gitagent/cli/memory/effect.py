@@ -9,15 +9,16 @@ import click
 from gitagent.cli import page, say
 from gitagent.cli.here import Here
 from gitagent.core import uplift
-from gitagent.core.interval import Difference
+from gitagent.core.interval import LEVEL, Difference
 from gitagent.core.outcomes import Row
 from gitagent.core.uplift import LARGE, SMALL, Comparison, Harm
 from gitagent.daemon import effects
 from gitagent.errors import UserError
 
 _LOOKS = (
-    "Decide beforehand at how many tasks to look: who looks after every 20 of 600 finds"
-    " an effect that is not there in one of five cases."
+    "The intervals hold for one look, at a number of tasks decided beforehand. Whether"
+    f" it helps or hurts is said at {uplift.SURE * 100:.0f} %, since records are looked"
+    " at again and again."
 )
 _ITEMS = 20  # for people; --json has all
 
@@ -32,8 +33,8 @@ def command(here: Here, since: str | None, item: str | None, as_json: bool) -> N
 
     A coin keeps recall, or single items, from a share of the tasks
     (memory.withhold). Both kinds are compared: first tries that landed with receipts,
-    retries, tokens; each difference with the interval that the true one is in with
-    95 %. What has no receipt is no success.
+    retries, tokens; each difference with its 95 % interval. What has no receipt is no
+    success.
 
     \b
     Examples:
@@ -198,6 +199,8 @@ def _json(
     plan = uplift.enough(rate)
     return {
         "version": 1,
+        "level": LEVEL,
+        "sure": uplift.SURE,
         "tasks": len(rows),
         "rate": rate,
         "needed": {"20": plan.get(LARGE), "10": plan.get(SMALL)},
@@ -223,7 +226,6 @@ def _compared(found: Comparison, what: str, rate: float) -> dict[str, Any]:
     return {
         "verdict": str(found.verdict),
         "sentence": uplift.sentence(found, what, rate),
-        "level": found.level,
         **{
             name: {
                 "tasks": arm.tasks,
@@ -235,6 +237,7 @@ def _compared(found: Comparison, what: str, rate: float) -> dict[str, Any]:
         },
         "difference": {
             "first_tries": _interval(found.first_try),
+            "first_tries_sure": _interval(found.sure),
             "retries": _interval(found.retries),
             "tokens": _interval(found.tokens),
         },
