@@ -32,6 +32,7 @@ class Index:
         self._repo = repo
         self._file = IndexFile(repo.common_dir)
         self._vectors = None if embedder is None else Vectors(embedder)
+        self._spread = ranking.Spread()
         self._here = Here()
 
     @property
@@ -98,18 +99,24 @@ class Index:
                     # Another process looks at another commit, or it was lost.
                     self._bring(objects, here, until - seconds / 2)
                 found = ranking.ranked(
-                    self._file, self._vectors, query, wanted, tuple(paths), until
+                    self._file,
+                    self._vectors,
+                    self._spread,
+                    query,
+                    wanted,
+                    tuple(paths),
+                    most,
+                    until,
                 )
                 return tell(objects, here, found, most)
         except GitError:  # the repository is gone, or its disk
             return []
 
     def _bring(self, objects: Objects, here: Here, until: float) -> bool:
-        passages = here.passages
         try:
-            done = bring(self._file, objects, here.held, passages, until)
+            done = bring(self._file, objects, here.held, here, until)
         except GitError:
             return False
         if self._vectors is not None:
-            self._vectors.fill(self._file, objects, passages, until)
+            self._vectors.fill(self._file, objects, here, until)
         return done

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from gitagent.memory.vectors import Vectors
 
 _CHARACTERS: Final = 20_000  # of a query that are looked at
-_TERMS: Final = 160  # of it that are looked up
+_TERMS: Final = 128  # of it that are looked up
 _ASKED: Final = 24  # of these, the rarest, that are searched for
+_SPARE: Final = 3  # passages looked at for each hit that is asked for
+_FEW: Final = 2  # that are searched for however common they are
+_COMMON: Final = 0.25  # share of all passages
+_DRIFT: Final = 0.02  # of the number of passages, after which all is counted anew
+_REMEMBERED: Final = 50_000  # terms
 _WEIGHTS: Final = (3.0, 1.0)  # of a word in the title, and in the body
 # In nats: what one word tells that a seventh of all passages has. It keeps a single
 # common word from being the whole of a match.
@@ -61,19 +66,43 @@ class Question:
         return math.fsum(self.weights.values())
 
 
-def question(db: sqlite3.Connection, query: str) -> Question:
+class Spread:
+    """In how many passages each term is; remembered, as it changes little."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._known: dict[str, int] = {}
+
+    def total(self, db: sqlite3.Connection) -> int:
+        """Return how many passages there are. Raises sqlite3.Error."""
+        total: int = db.execute("SELECT count(*) FROM passage").fetchone()[0]
+        if abs(total - self._total) > self._total * _DRIFT:
+            self._total, self._known = total, {}
+        return total
+
+    def of(self, db: sqlite3.Connection, term: str) -> int:
+        """Return in how many passages a term is. Raises sqlite3.Error."""
+        known = self._known.get(term)
+        if known is None:
+            row = db.execute("SELECT doc FROM spread WHERE term = ?", (term,))
+            (known,) = row.fetchone() or (0,)
+            if len(self._known) >= _REMEMBERED:
+                self._known = {}
+            self._known[term] = known
+        return known
+
+
+def question(db: sqlite3.Connection, query: str, spread: Spread) -> Question:
     """Return any text as a question. Raises sqlite3.Error."""
     found = list(dict.fromkeys(terms(query[:_CHARACTERS])))[:_TERMS]
-    (total,) = db.execute("SELECT count(*) FROM passage").fetchone()
-    weights, known = {}, []
-    for term in found:
-        row = db.execute("SELECT doc FROM spread WHERE term = ?", (term,)).fetchone()
-        spread = row[0] if row else 0
-        weights[term] = math.log1p((total - spread + 0.5) / (spread + 0.5))
-        if spread:
-            known.append(term)
-    known.sort(key=lambda term: -weights[term])
-    return Question(weights, tuple(known[:_ASKED]))
+    total = spread.total(db)
+    seen = {term: min(total, spread.of(db, term)) for term in found}
+    weights = {t: math.log1p((total - n + 0.5) / (n + 0.5)) for t, n in seen.items()}
+    asked = sorted(filter(seen.get, found), key=lambda term: -weights[term])
+    # What is nearly everywhere makes a ranking slow, and no other.
+    while len(asked) > _FEW and seen[asked[-1]] > total * _COMMON:
+        asked.pop()
+    return Question(weights, tuple(asked[:_ASKED]))
 
 
 def by_words(
@@ -162,26 +191,29 @@ NOTHING: Final = Ranked(Question({}, ()))
 def ranked(
     file: "IndexFile",
     vectors: "Vectors | None",
+    spread: Spread,
     query: str,
     kinds: Collection[str],
     paths: tuple[str, ...],
+    most: int,
     until: float,
 ) -> Ranked:
     """Return what is close to a query; nothing, if there is no time left."""
-    read = file.run(lambda db: _by_words(db, query, kinds), until)
+    read = file.run(lambda db: _by_words(db, query, kinds, spread), until)
     if read is None:
         return NOTHING
-    asked, words, known = read
+    asked, words = read
     near = [] if vectors is None else vectors.near(file, query, kinds, until)
-    more = [each.id for each in near if each.id not in known]
-    known |= file.run(lambda db: rows(db, more), until) or {}
     leans = {each.id: each.lean for each in near}
-    order = fused([words, [each.id for each in near]])
+    order = fused([words, list(leans)])
+    # Some passages are of one document, and some may be gone.
+    wanted = order if paths else order[: most * _SPARE]
+    known = file.run(lambda db: rows(db, wanted), until) or {}
     close = [
-        each for each in order if each in known and matching(paths, known[each].about)
+        each for each in wanted if each in known and matching(paths, known[each].about)
     ]
     best: dict[tuple[str, str], Found] = {}
-    for each in fused([words, [near.id for near in near], close]):
+    for each in fused([words, list(leans), close]):
         row = known.get(each)
         if row is None or (row.kind, row.name) in best:
             continue
@@ -193,11 +225,10 @@ def ranked(
 
 
 def _by_words(
-    db: sqlite3.Connection, query: str, kinds: Collection[str]
-) -> tuple[Question, list[int], dict[int, Row]]:
-    asked = question(db, query)
-    found = by_words(db, asked, kinds)
-    return asked, found, rows(db, found)
+    db: sqlite3.Connection, query: str, kinds: Collection[str], spread: Spread
+) -> tuple[Question, list[int]]:
+    asked = question(db, query, spread)
+    return asked, by_words(db, asked, kinds)
 
 
 def _by_lean(lean: float) -> float:

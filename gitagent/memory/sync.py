@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Final
+from typing import Final, Protocol
 
 from gitagent.git.objects import Objects
 from gitagent.host import clock
@@ -17,13 +17,13 @@ from gitagent.memory.gather import Change, Passage
 from gitagent.memory.indexfile import IndexFile
 from gitagent.memory.search import DOCUMENT, EPISODE, ITEM, LANDING
 
-_PIECE: Final = 250  # files of one transaction: about 100 ms
+_PIECE: Final = 500  # files of one transaction: about 100 ms
 _ROUNDS: Final = 3
 _FILES: Final = (LANDING, DOCUMENT)
 _TOLD: Final = (ITEM, EPISODE)
 _MOST: Final = {LANDING: gather.LANDED, DOCUMENT: gather.DOCUMENTS}
 
-_Key = tuple[str, str]  # kind and name
+Key = tuple[str, str]  # kind and name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,24 @@ class Held:
     told: str = ""  # which items and episodes, by `gather.same`; "": not known
 
 
+class Told(Protocol):
+    """The items and episodes that an index is to hold."""
+
+    @property
+    def told(self) -> Mapping[Key, str]:
+        """What each is kept under: another one, if it says something else."""
+
+    def passage(self, key: Key) -> Passage:
+        """Return what one is searched by."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """What is to be done."""
 
-    gone: Collection[_Key]
+    gone: Collection[Key]
     files: Sequence[Change]
-    told: Sequence[Passage]
+    told: Sequence[Passage]  # one by one
 
     def new(self, objects: Objects) -> Iterator[list[Passage]]:
         """Yield the passages of each thing that is new."""
@@ -64,7 +75,7 @@ def bring(
     file: IndexFile,
     objects: Objects,
     wanted: Held,
-    told: Sequence[Passage],
+    told: Told,
     until: float,
 ) -> bool:
     """Make the index hold a tree, items and episodes; return whether it does by then.
@@ -81,25 +92,26 @@ def _round(
     file: IndexFile,
     objects: Objects,
     wanted: Held,
-    told: Sequence[Passage],
+    told: Told,
     until: float,
 ) -> bool:
     before = file.run(held, until)
     if before is None or before == wanted:
         return before is not None
     opened = file.opened
-    files = _MOST if not before.tree or objects.kind(before.tree) is None else ()
-    kinds = (*files, *(() if before.told == wanted.told else _TOLD))
-    known = file.run(lambda db: {kind: _known(db, kind) for kind in kinds}, until)
+    whole = not before.tree or objects.kind(before.tree) is None
+    differ = list(gather.changes(objects, None if whole else before.tree, wanted.tree))
+    kinds = (
+        *(_FILES if whole else ()),
+        *(_TOLD if before.told != wanted.told else ()),
+    )
+    names = () if whole else [(each.kind, each.name) for each in differ]
+    known = file.run(lambda db: _known(db, kinds, names), until)
     counts = file.run(_counts, until)
     if known is None or counts is None:
         return False
-    old = None if files else before.tree
     plan = _plan(
-        known,
-        counts,
-        list(gather.changes(objects, old, wanted.tree)),
-        told if before.told != wanted.told else (),
+        known, counts, differ, told if _TOLD[0] in kinds else None, whole=whole
     )
     gone, new = plan.gone, plan.new(objects)
     piece = list(islice(new, _PIECE))
@@ -109,7 +121,7 @@ def _round(
 
         def apply(
             db: sqlite3.Connection,
-            gone: Collection[_Key] = gone,
+            gone: Collection[Key] = gone,
             piece: Sequence[list[Passage]] = piece,
             now: Held = now,
         ) -> bool:
@@ -125,10 +137,18 @@ def _round(
             return False
 
 
-def _known(db: sqlite3.Connection, kind: str) -> dict[str, str]:
-    """Return the blob by name of what the index holds of a kind."""
-    found = db.execute("SELECT name, blob FROM passage WHERE kind = ?", (kind,))
-    return dict(found)
+def _known(
+    db: sqlite3.Connection, kinds: Iterable[str], names: Iterable[Key]
+) -> dict[Key, str]:
+    """Return the blobs of what the index holds of some kinds and under some names."""
+    found: dict[Key, str] = {}
+    for kind in kinds:
+        every = db.execute("SELECT name, blob FROM passage WHERE kind = ?", (kind,))
+        found.update(((kind, name), blob) for name, blob in every)
+    for key in names:
+        one = "SELECT blob FROM passage WHERE kind = ? AND name = ? LIMIT 1"
+        found.update((key, row[0]) for row in db.execute(one, key))
+    return found
 
 
 def _counts(db: sqlite3.Connection) -> dict[str, int]:
@@ -137,48 +157,44 @@ def _counts(db: sqlite3.Connection) -> dict[str, int]:
 
 
 def _plan(
-    known: Mapping[str, Mapping[str, str]],
+    known: Mapping[Key, str],
     counts: Mapping[str, int],
     changes: Sequence[Change],
-    told: Sequence[Passage],
+    told: Told | None,
+    *,
+    whole: bool,
 ) -> _Plan:
-    """Plan from what is known by kind; of a kind that is not, all changes are new."""
-    gone: dict[_Key, None] = {}
+    """Plan from what is known of what differs.
+
+    ``whole``: the changes are all files there are. ``told`` None: it is as it was.
+    """
+    here = {(each.kind, each.name): each.blob for each in changes}
+    if told is not None:
+        here |= told.told
+    kinds = {*(_FILES if whole else ()), *(_TOLD if told is not None else ())}
+    gone = [
+        key
+        for key, blob in known.items()
+        if here.get(key, "" if key[0] in kinds else blob) != blob
+    ]
+    left = known.keys() - set(gone)
     room = {kind: most - counts.get(kind, 0) for kind, most in _MOST.items()}
+    for kind, _ in gone:
+        if kind in room:
+            room[kind] += 1
     files = []
     for each in changes:
-        there = known.get(each.kind, {}).get(each.name)
-        if there and there == each.blob:
-            continue
-        if there or each.kind not in known:
-            gone[each.kind, each.name] = None
-        if each.blob:
-            files.append(each)
-    for kind in _FILES:
-        listed = {each.name for each in changes if each.kind == kind and each.blob}
-        left = [name for name in known.get(kind, {}) if name not in listed]
-        gone.update(dict.fromkeys((kind, name) for name in left))
-    here = {(each.kind, each.name): each for each in told}
-    for kind in _TOLD:
-        for name, blob in known.get(kind, {}).items():
-            if (kind, name) not in here or here[kind, name].blob != blob:
-                gone[kind, name] = None
-            else:
-                del here[kind, name]
-    new = [each for each in files if _fits(room, each, gone)]
-    return _Plan(gone, new, tuple(here.values()))
-
-
-def _fits(room: dict[str, int], change: Change, gone: Collection[_Key]) -> bool:
-    """Whether there is room for one more of its kind, which it takes."""
-    if (change.kind, change.name) not in gone:
-        room[change.kind] -= 1
-    return room[change.kind] >= 0
+        if each.blob and (each.kind, each.name) not in left:
+            room[each.kind] -= 1
+            if room[each.kind] >= 0:
+                files.append(each)
+    new = [] if told is None else [key for key in told.told if key not in left]
+    return _Plan(gone, files, [told.passage(key) for key in new] if told else ())
 
 
 def _apply(
     db: sqlite3.Connection,
-    gone: Iterable[_Key],
+    gone: Iterable[Key],
     new: Iterable[list[Passage]],
     now: Held,
 ) -> bool:
@@ -195,7 +211,7 @@ def _apply(
     return True
 
 
-def _remove(db: sqlite3.Connection, key: _Key) -> None:
+def _remove(db: sqlite3.Connection, key: Key) -> None:
     found = db.execute(
         "SELECT id, blob FROM passage WHERE kind = ? AND name = ?", key
     ).fetchall()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from gitagent.core.cutting import excerpt
 from gitagent.core.episode import Episode
@@ -13,7 +14,9 @@ from gitagent.memory import gather
 from gitagent.memory.gather import Passage
 from gitagent.memory.ranking import Found, Ranked
 from gitagent.memory.search import EPISODE, ITEM, Hit
-from gitagent.memory.sync import Held
+from gitagent.memory.sync import Held, Key
+
+_FOLDERS: Final = 200  # that are remembered
 
 
 @dataclass(frozen=True)
@@ -25,24 +28,43 @@ class Here:
     items: Mapping[str, Item] = field(default_factory=dict)  # by slug
     marks: Mapping[str, Sequence[Mark]] = field(default_factory=dict)
     episodes: Mapping[str, Episode] = field(default_factory=dict)  # by name
+    _folders: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @cached_property
-    def names(self) -> dict[str, str]:
-        """By name, what each episode is kept under."""
-        return {name: gather.key(each) for name, each in self.episodes.items()}
+    def told(self) -> dict[Key, str]:
+        """What items and episodes are kept under: another one, if they say else."""
+        told = {(ITEM, slug): item.blob for slug, item in self.items.items()}
+        happened = self.episodes.items()
+        return told | {(EPISODE, name): gather.key(each) for name, each in happened}
 
     @cached_property
     def held(self) -> Held:
         """What an index of it says that it holds."""
-        told = [f"{slug}@{item.blob}" for slug, item in self.items.items()]
-        told += [f"{name}@{key}" for name, key in self.names.items()]
+        told = [f"{kind} {name} {key}" for (kind, name), key in self.told.items()]
         return Held(self.tree, gather.digest(*sorted(told)))
 
-    @cached_property
-    def passages(self) -> list[Passage]:
-        """What items and episodes are searched by."""
-        items = [gather.of_item(item) for item in self.items.values()]
-        return items + [gather.of_episode(each) for each in self.episodes.values()]
+    def passage(self, key: Key) -> Passage:
+        """Return what an item or an episode is searched by."""
+        kind, name = key
+        if kind == ITEM:
+            return gather.of_item(self.items[name])
+        return gather.of_episode(self.episodes[name])
+
+    def blob(self, objects: Objects, path: str) -> str:
+        """Return the blob at a path, "" if there is none; remembers whole folders."""
+        folder, _, name = path.rpartition("/")
+        known = self._folders.get(folder)
+        if known is None:
+            tree: str | None = self.tree
+            if folder:
+                top = objects.path(self.tree, folder)
+                tree = top.oid if top is not None and top.mode == TREE else None
+            entries = objects.tree(tree) if tree else ()
+            known = {each.name: each.oid for each in entries if each.mode != TREE}
+            if len(self._folders) >= _FOLDERS:
+                self._folders.clear()
+            self._folders[folder] = known
+        return known.get(name, "")
 
 
 def tell(objects: Objects, here: Here, ranked: Ranked, most: int) -> list[Hit]:
@@ -69,7 +91,7 @@ def _hit(objects: Objects, here: Here, ranked: Ranked, found: Found) -> Iterator
             path = row.path
             yield Hit(row.kind, row.name, row.blob, found.score, text, 1, path, row.at)
     elif row.kind == EPISODE:
-        if here.names.get(row.name) == row.blob:
+        if here.told.get((row.kind, row.name)) == row.blob:
             told = here.episodes[row.name]
             text, oid = f"{told.ended}: {told.text}", told.oid
             yield Hit(row.kind, row.name, oid, found.score, text, at=told.at)
@@ -83,8 +105,7 @@ def _hit(objects: Objects, here: Here, ranked: Ranked, found: Found) -> Iterator
 
 def _text(objects: Objects, here: Here, path: str, blob: str) -> str:
     """Return a file's text if it is there with this content, else ""."""
-    entry = objects.path(here.tree, path)
-    if entry is None or entry.mode == TREE or entry.oid != blob:
+    if here.blob(objects, path) != blob:
         return ""
     try:
         return objects.blob(blob).decode(errors="replace")

@@ -10,10 +10,10 @@ from gitagent.git.objects import Objects
 from gitagent.host import clock
 from gitagent.memory import gather
 from gitagent.memory.dense import Embedder, Matrix, Near, matrix
-from gitagent.memory.gather import Change, Passage
+from gitagent.memory.gather import Change
 from gitagent.memory.indexfile import IndexFile
 from gitagent.memory.search import DOCUMENT, LANDING
-from gitagent.memory.sync import generation
+from gitagent.memory.sync import Told, generation
 
 _BATCH: Final = 64  # texts of one request
 _AGAIN_S: Final = 60.0  # after a failure nothing is asked for so long
@@ -37,7 +37,7 @@ class Vectors:
         self,
         file: IndexFile,
         objects: Objects,
-        told: Sequence[Passage],
+        told: Told,
         until: float,
     ) -> None:
         """Make vectors of passages that have none, as many as there is time for."""
@@ -127,13 +127,13 @@ def _keep(db: sqlite3.Connection, rows: Sequence[tuple[str, str, int, bytes]]) -
 def _texts(
     objects: Objects,
     missing: Sequence[tuple[str, str, str, int]],
-    told: Sequence[Passage],
+    told: Told,
 ) -> Iterator[tuple[_Place, str]]:
     """Yield what the vectors are to be made of; what is told comes first."""
     wanted = {(blob, first) for _, _, blob, first in missing}
-    known = {(each.blob, each.first): each.said for each in told}
-    for place in wanted & known.keys():
-        yield place, known[place]
+    for key, blob in told.told.items():
+        if (blob, 1) in wanted:
+            yield (blob, 1), told.passage(key).said
     seen: set[str] = set()
     for kind, path, blob, _ in missing:
         if kind not in (LANDING, DOCUMENT) or blob in seen:
