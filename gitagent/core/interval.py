@@ -72,9 +72,8 @@ def means(
         return None
     welch = (own + theirs) ** 2 / (own**2 / (count - 1) + theirs**2 / (other_count - 1))
     half = max(
-        _t(level, float(math.floor(welch * 10) / 10 if welch < 30 else int(welch)))
-        * math.sqrt(own + theirs),
-        _t(level, float(free)) * math.sqrt(common * (1 / count + 1 / other_count)),
+        quantile(level, _whole(welch)) * math.sqrt(own + theirs),
+        quantile(level, free) * math.sqrt(common * (1 / count + 1 / other_count)),
     )
     estimate = mean - other_mean
     return Difference(estimate, estimate - half, estimate + half)
@@ -93,6 +92,22 @@ def needed(
     count = each_way * (ratio + 1) / (ratio * difference**2)
     corrected = (1 + math.sqrt(1 + 2 * (ratio + 1) / (count * ratio * difference))) / 2
     return math.ceil(count * corrected**2 / share)
+
+
+@lru_cache(maxsize=4096)
+def quantile(level: float, free: float) -> float:
+    """Return Student's quantile of both sides."""
+    tail = (1 - level) / 2
+
+    def beyond(t: float) -> float:
+        return _beta(free / 2, 0.5, free / (free + t * t)) / 2
+
+    return _where(lambda t: beyond(t) <= tail, 0.0, 1e4)
+
+
+def _whole(free: float) -> float:
+    """Return what is asked for again and again: no more than ``free``."""
+    return math.floor(free * 10) / 10 if free < 30 else float(math.floor(free))
 
 
 def _z(level: float) -> float:
@@ -117,17 +132,6 @@ def _wilson(yes: int, count: int, z: float) -> tuple[float, float]:
 def _moments(values: Sequence[float]) -> tuple[float, float]:
     mean = math.fsum(values) / len(values)
     return mean, math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1)
-
-
-@lru_cache(maxsize=4096)
-def _t(level: float, free: float) -> float:
-    """Return Student's quantile of both sides."""
-    tail = (1 - level) / 2
-
-    def beyond(t: float) -> float:
-        return _beta(free / 2, 0.5, free / (free + t * t)) / 2
-
-    return _where(lambda t: beyond(t) <= tail, 0.0, 1e4)
 
 
 def _where(holds: Callable[[float], bool], low: float, high: float) -> float:
