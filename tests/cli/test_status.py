@@ -61,8 +61,9 @@ def test_a_fresh_repository_is_idle(repo):
         said["target"]["ref"],
         said["target"]["commit"],
     )
-    assert [[], [], [], [], []] == [said[key] for key in TOP[3:-1]]
+    assert [[], [], [], [], []] == [said[key] for key in TOP[3:-2]]
     assert {"unacknowledged": 0} == said["inbox"]
+    assert {"proposals": 0} == said["memory"]
 
 
 def test_a_repository_that_is_not_set_up_says_so(tmp_path):
