@@ -143,6 +143,8 @@ class _Reading:
             self.claimed.difference_update(self.before, self.earlier)
         elif lower in _DENIES:
             self.scope = _SCOPE
+            if self.given:  # "row locks are not used" claims no row locks
+                self.claimed.difference_update(self.before, self.earlier)
         elif lower in _SPELLED:
             value = _SPELLED[lower]
             self._number("" if value in _VAGUE else value, [value])

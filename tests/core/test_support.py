@@ -74,6 +74,26 @@ def test_a_number_or_a_name_has_to_stand_there(line: str, quote: str, missing: s
     assert f"no line that it cites has {missing}" == problem(line, quote)
 
 
+@pytest.mark.parametrize(
+    ("line", "quote"),
+    [
+        (
+            "Do not poll the depot twice",
+            "POLL = 900  # the depot blocks who polls twice",
+        ),
+        ("A code not in KINDS is other", 'kind = KINDS.get(code, "other")'),
+        ("The gate sends no scanner events", "The scanner of the gate sends no events"),
+        ("The digest job is off", 'digest = ""  # the job is off'),
+        ("The digest job is off", "digest = off  # job"),
+        ("Bodies have up to 512 KiB", "body_kib = 512"),
+        ("A token has one body", "each token has a body"),
+        ("Row locks are not used", "versions instead of row locks"),
+    ],
+)
+def test_what_is_said_the_other_way_round_is_no_contradiction(line: str, quote: str):
+    assert "" == problem(line, quote)
+
+
 def test_numbers_and_names_of_the_body_have_to_stand_there_too():
     body = "- ATTEMPTS was raised.\n1. CEILING stays.\n\nRejected: 9 attempts, `never`."
     found = support("ATTEMPTS is 5", body, [CODE])

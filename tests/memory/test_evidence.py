@@ -12,6 +12,7 @@ from gitagent.core import memory
 from gitagent.core.memory import From, Item, Kind, Source, Status
 from gitagent.core.question import Answer
 from gitagent.core.remembering import Op, Operation
+from gitagent.core.submission import SubmissionState
 from gitagent.core.task import TaskState
 from gitagent.daemon import tasks
 from gitagent.git.objects import Objects
@@ -245,6 +246,12 @@ def test_carriage_returns_are_no_part_of_a_line(tmp_path: Path):
     assert "two\nthree" == told(repo, "main:a.txt:2-3")
 
 
+def test_a_file_with_a_nul_is_no_text(tmp_path: Path):
+    repo = Repo.make(tmp_path / "repo", {"a.bin": b"one\ntwo\0\n"})
+
+    assert "a.bin is no text" in told(repo, "main:a.bin:1-1")
+
+
 def test_work_that_landed_squashed_is_cited_as_its_landing(tmp_path: Path):
     repo = Repo.make(tmp_path / "repo", {"a.txt": "one\ntwo\n"})
     early = repo.commit_at(
@@ -296,6 +303,25 @@ def test_a_receipt_says_what_ran_and_how_it_ended(asked: Asked):
     assert "check tests passed, exit code 0, 1.5 s" == first
     assert "command: make test" == second
     assert "42 passed in 1.2 s" == last
+
+
+def test_a_receipt_without_its_own_output_is_none(tmp_path: Path):
+    repo = Repo.make(tmp_path / "repo", {"a": "1\n"})
+    stored = ledger.receipt(repo, b"passed\n")
+    ref, _, path = stored.place.partition(":")
+    repo.commit_at(ref, {path.replace(".json", ".log"): "failed\n"})
+
+    assert "is not the one that it names" in told(repo, f"receipt:{stored.place}")
+
+
+def test_a_submission_on_its_way_is_no_landing_yet(tmp_path: Path):
+    repo = Repo.make(tmp_path / "repo", {"a": "1\n"})
+    made = ledger.submission(repo, repo.head())
+    ledger.moved(repo, made, SubmissionState.CHECKING, commit=repo.head())
+
+    assert f"submission {made.id} is checking, and has not landed" == told(
+        repo, f"landing:{made.id}"
+    )
 
 
 def test_a_landing_says_what_landed_and_what_it_changed(asked: Asked):

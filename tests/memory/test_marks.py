@@ -225,6 +225,7 @@ def test_paths_are_taken_literally(memory: Memory):
     memory.add("a", f"main:{odd}:1-1")
     memory.land({"other.txt": "blue\n"})
     took = memory.land({odd: "green\n"})
+    memory.land({"other.txt": "green\n"})
 
     assert {"a": changed(took)} == memory.told()
 
@@ -250,6 +251,16 @@ def test_a_target_that_went_back_is_looked_at_anew(memory: Memory):
     assert {"a": changed(took)} == marked
     assert {} == memory.told(before)
     assert {"a": changed(took)} == memory.told(took)
+
+
+def test_another_history_of_the_target_is_told_by_itself(memory: Memory):
+    memory.add("a", "main:a.txt:3-4")
+    before = memory.repo.oid(MAIN)
+    memory.land({"a.txt": "gone\n"})
+    memory.told()
+    took = memory.land({"a.txt": "away\n"}, parents=(before,))
+
+    assert {"a": changed(took)} == memory.told()
 
 
 # --- what does not resolve here
