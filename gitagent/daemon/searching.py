@@ -16,6 +16,8 @@ from gitagent.core.models import resolve
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord
+from gitagent.daemon.entry import find_target
+from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import GitagentError, UserError
 from gitagent.files import record
 from gitagent.git import records
@@ -200,6 +202,19 @@ class Searching:
             ledger=self._models.ledger,
             journal=self._models.journal(ACCOUNT, "", ()),
         )
+
+
+def of_target(repo: Repository, objects: Objects) -> tuple[str, Settings]:
+    """Return the commit of the target, and its settings.
+
+    Raises:
+        UserError: there is no target, or no settings that can be read.
+    """
+    _, commit = find_target(repo, objects)
+    settings, _, problem = SettingsInForce().at(objects, commit)
+    if settings is None:
+        raise UserError(problem or "the target has no settings")
+    return commit, settings
 
 
 def _sentence(error: UserError) -> str:

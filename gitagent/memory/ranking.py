@@ -23,14 +23,17 @@ _CHARACTERS: Final = 20_000  # of a query that are looked at
 _TERMS: Final = 128  # of it that are looked up
 _ASKED: Final = 24  # of these, the rarest, that are searched for
 _SPARE: Final = 3  # passages looked at for each hit that is asked for
+# Passages from which it can be told how common a word is: with fewer there may be as
+# many more as that without it, or else nothing would be close in a young memory.
+_LEAST: Final = 100
 _FEW: Final = 2  # that are searched for however common they are
 _COMMON: Final = 0.25  # share of all passages
 _DRIFT: Final = 0.02  # of the number of passages, after which all is counted anew
 _REMEMBERED: Final = 50_000  # terms
 _WEIGHTS: Final = (3.0, 1.0)  # of a word in the title, and in the body
-# In nats: what one word tells that a seventh of all passages has. It keeps a single
-# common word from being the whole of a match.
-_DOUBT: Final = 2.0
+# In nats: what one word tells that one of twenty passages has. It keeps a single common
+# word from being the whole of a match.
+_DOUBT: Final = 3.0
 # Where a vector says nothing, and where all: as the labelled set of the tests has it.
 _LEANS: Final = (0.15, 0.7)
 _NEAR: Final = 0.1  # of what is missing of a score, for what is about the paths
@@ -97,7 +100,8 @@ def question(db: sqlite3.Connection, query: str, spread: Spread) -> Question:
     found = list(dict.fromkeys(terms(query[:_CHARACTERS])))[:_TERMS]
     total = spread.total(db)
     seen = {term: min(total, spread.of(db, term)) for term in found}
-    weights = {t: math.log1p((total - n + 0.5) / (n + 0.5)) for t, n in seen.items()}
+    most = max(total, _LEAST)
+    weights = {t: math.log1p((most - n + 0.5) / (n + 0.5)) for t, n in seen.items()}
     asked = sorted(filter(seen.get, found), key=lambda term: -weights[term])
     # What is nearly everywhere makes a ranking slow, and no other.
     while len(asked) > _FEW and seen[asked[-1]] > total * _COMMON:
