@@ -6,23 +6,31 @@ import click
 
 from gitagent.cli import page, say
 from gitagent.cli.here import Here
-from gitagent.daemon.doctor import Verdict, examine
+from gitagent.daemon.doctor import STORES_LOOK, Verdict, examine
 
 
 @click.command(name="doctor")
+@click.option(
+    "--dead",
+    is_flag=True,
+    help="Only the stores: those that nobody writes or reads, and refs of none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.pass_obj
-def command(here: Here, as_json: bool) -> None:  # noqa: FBT001 - click's way
+def command(here: Here, dead: bool, as_json: bool) -> None:  # noqa: FBT001 - click's way
     """Look at this machine and this repository, and say what does not hold.
 
-    The exit code is 1 if something keeps gitagent from working.
+    The exit code is 1 if something keeps gitagent from working; with --dead, if
+    something is said of a store.
 
     \b
-    Example:
+    Examples:
       gitagent doctor
+      gitagent doctor --dead
     """
-    facts = list(examine(here.repository))
-    bad = [fact for fact in facts if fact.verdict is Verdict.BAD]
+    facts = list(examine(here.repository, {STORES_LOOK} if dead else None))
+    wrong = {Verdict.BAD, Verdict.NOTE} if dead else {Verdict.BAD}
+    bad = [fact for fact in facts if fact.verdict in wrong]
     if as_json:
         say.dump(
             {

@@ -6,13 +6,14 @@ Each fact is good, worth knowing, or bad; only what is bad keeps gitagent from w
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from gitagent.core.layout import HEADS
 from gitagent.core.settings import Guard, SandboxMode, Settings
+from gitagent.core.stores import OWN_REFS, STORES, dead, orphans
 from gitagent.daemon import entry, hooks
 from gitagent.daemon.setup import branch_in_the_way
 from gitagent.daemon.target import SettingsInForce
@@ -27,6 +28,8 @@ from gitagent.host.watch import Watch, filesystem, is_remote
 OLDEST_GIT = (2, 39)  # that it is tested with
 FEW_BYTES = 1 << 30
 OLD_LOCK_S = 600.0
+STORES_LOOK = "stores"  # what is said of them is about this
+_ORPHANS = 20  # that are named
 
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
@@ -48,8 +51,11 @@ class Fact:
     text: str  # what was found, and the mend if it is not good
 
 
-def examine(repo: Repository) -> Iterator[Fact]:
-    """Yield the facts; none is left out because another one is bad."""
+def examine(repo: Repository, only: Collection[str] | None = None) -> Iterator[Fact]:
+    """Yield the facts; none is left out because another one is bad.
+
+    ``only``: what is looked at; None: all there is.
+    """
     looks: tuple[tuple[str, Callable[[Repository], Iterator[Fact]]], ...] = (
         ("git", _git),
         ("python", _python),
@@ -59,11 +65,14 @@ def examine(repo: Repository) -> Iterator[Fact]:
         ("branches", _branches),
         ("hooks", _hooks),
         ("locks", _locks),
+        (STORES_LOOK, _stores),
         ("watching", _watching),
         ("disk", _disk),
         ("daemon", _daemon),
     )
     for about, look in looks:
+        if only is not None and about not in only:
+            continue
         try:
             yield from look(repo)
         except (GitagentError, OSError) as error:
@@ -201,6 +210,25 @@ def _lock_files(repo: Repository) -> Iterator[Path]:
     yield from (common / "refs").rglob("*.lock")
     yield from (common / "worktrees").glob("*/*.lock")
     yield from (common / "objects").glob("*.lock")
+
+
+def _stores(repo: Repository) -> Iterator[Fact]:
+    with repo.objects(fast=True) as objects:
+        strays = orphans(objects.refs(OWN_REFS))
+    for ref in strays[:_ORPHANS]:
+        text = (
+            f"{ref} belongs to nothing that gitagent keeps; look at it with git show,"
+            f" and drop it with: git update-ref -d {ref}"
+        )
+        yield Fact(STORES_LOOK, Verdict.NOTE, text)
+    if more := len(strays[_ORPHANS:]):
+        yield Fact(STORES_LOOK, Verdict.NOTE, f"and {more} such refs more")
+    unused = dead()
+    for clause in unused:
+        yield Fact(STORES_LOOK, Verdict.NOTE, f"{clause}: a dead link in gitagent")
+    if not strays and not unused:
+        text = f"each of {len(STORES)} is written and read, and each ref is of one"
+        yield Fact(STORES_LOOK, Verdict.GOOD, text)
 
 
 def _watching(repo: Repository) -> Iterator[Fact]:

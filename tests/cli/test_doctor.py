@@ -116,3 +116,16 @@ def test_kinds_of_repositories_are_told(repo, tmp_path):
 
     assert "shallow" in shallow.out
     assert "partial" in " ".join(call(repo, "doctor").lines)
+
+
+def test_a_ref_that_belongs_to_no_store_is_told_and_keeps_nothing_from_working(repo):
+    sound = call(repo, "doctor", "--dead", "--json")
+    repo.git("update-ref", "refs/gitagent/narrative", "HEAD")
+    answer = call(repo, "doctor", "--dead")
+
+    assert 0 == sound.code
+    assert {"stores"} == {fact["about"] for fact in sound.json["facts"]}
+    assert 1 == answer.code
+    assert "refs/gitagent/narrative belongs to nothing" in answer.out
+    assert 0 == call(repo, "doctor").code
+    assert "narrative" in facts(repo, "note")["stores"]
