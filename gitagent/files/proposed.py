@@ -26,21 +26,32 @@ class Proposed:
 
     operations: tuple[Operation, ...] = ()
     dropped: tuple[Ruled, ...] = ()  # before anybody ruled on them, with the reasons
+    refused: tuple[Ruled, ...] = ()  # once, and waiting to be mended
 
 
 NOTHING: Final = Proposed()
 
 
+def ended(proposed: Proposed) -> Proposed:
+    """Return what is asked for in the end: what nobody mended is dropped."""
+    said = (*proposed.operations, *(each.operation for each in proposed.dropped))
+    known = {each.slug for each in said}
+    last = {each.operation.slug: each for each in proposed.refused}
+    left = tuple(each for slug, each in last.items() if slug not in known)
+    return Proposed(proposed.operations, (*proposed.dropped, *left))
+
+
 def dump(proposed: Proposed) -> bytes:
     """Return the file."""
-    dropped = [
-        {"operation": _values(each.operation), "reason": each.reason}
-        for each in proposed.dropped
-    ]
-    values = {
-        "operations": [_values(each) for each in proposed.operations],
-        **({"dropped": dropped} if dropped else {}),
+    values: dict[str, object] = {
+        "operations": [_values(each) for each in proposed.operations]
     }
+    for key, some in (("dropped", proposed.dropped), ("refused", proposed.refused)):
+        if some:
+            values[key] = [
+                {"operation": _values(each.operation), "reason": each.reason}
+                for each in some
+            ]
     return json.dumps(values, ensure_ascii=False, indent=1).encode(errors="replace")
 
 
@@ -68,9 +79,11 @@ def parse(data: bytes) -> Proposed:
         raise ValueError(f"it has {len(asked)} operations, and {MOST} are the most")
     found = [operation(each) for each in asked]
     dropped = [_dropped(each) for each in _list(values, "dropped")[:MOST]]
+    refused = [_dropped(each) for each in _list(values, "refused")[:MOST]]
     return Proposed(
         tuple(each for each in found if isinstance(each, Operation)),
         (*dropped, *(each for each in found if isinstance(each, Ruled))),
+        tuple(refused),
     )
 
 

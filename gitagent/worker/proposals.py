@@ -34,9 +34,9 @@ def harvest(order: Order, folder: Folder, log: Log) -> bytes:
     Of an agent whose effects pass the gate only what passed it counts, and of others
     what is theirs to ask.
     """
-    asked = kept(folder)
+    asked = proposed.ended(kept(folder))
     if order.agent.backend != GATED:
-        left = _left(order, folder, log)
+        left = proposed.ended(_left(order, folder, log))
         asked = Proposed(
             (*asked.operations, *left.operations), (*asked.dropped, *left.dropped)
         )

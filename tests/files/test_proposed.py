@@ -38,7 +38,7 @@ def refused(value: object) -> str:
 @given(st.lists(OPERATIONS, max_size=4), st.lists(OPERATIONS, max_size=2))
 def test_what_was_written_is_what_is_read(asked, gone):
     dropped = tuple(Ruled(each, admitted=False, reason="It dangles.") for each in gone)
-    made = Proposed(tuple(asked), dropped)
+    made = Proposed(tuple(asked), dropped, dropped[:1])
 
     assert made == proposed.parse(proposed.dump(made))
 
@@ -81,3 +81,14 @@ def test_one_that_is_none_takes_no_other_along():
 
     assert (Operation(Op.ADD, "a", line="It is so."),) == found.operations
     assert ["Its slug is no text."] == [each.reason for each in found.dropped]
+
+
+def test_what_nobody_mended_is_dropped_in_the_end():
+    good = Operation(Op.ADD, "good", line="It is so.")
+    first, second, other, gone = (
+        Ruled(Operation(Op.ADD, slug), admitted=False, reason=why)
+        for slug, why in (("bad", "a"), ("bad", "b"), ("good", "c"), ("gone", "d"))
+    )
+    made = Proposed((good,), (gone,), (first, other, second, gone))
+
+    assert Proposed((good,), (gone, second)) == proposed.ended(made)
