@@ -5,6 +5,7 @@ as they stand. What stands right after a denial is told apart from what is claim
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -110,7 +111,7 @@ def read(text: str) -> Wording:
         exact=tuple(reading.exact),
         numbers=frozenset(reading.numbers),
         denied=frozenset(reading.denied),
-        claimed=frozenset(reading.claimed),
+        claimed=frozenset(+reading.claimed),
     )
 
 
@@ -122,7 +123,7 @@ class _Reading:
     exact: dict[str, None] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
     denied: set[str] = field(default_factory=set)
-    claimed: set[str] = field(default_factory=set)
+    claimed: Counter[str] = field(default_factory=Counter)
     scope: int = 0  # words to come that a denial is about
     before: list[str] = field(default_factory=list)  # stems of the word before
     earlier: list[str] = field(default_factory=list)  # and of the one before that
@@ -140,11 +141,11 @@ class _Reading:
             self._word(kind, token)
         elif lower in _FALSE and self.given and self.before:
             self.denied.update(self.before, self.earlier)
-            self.claimed.difference_update(self.before, self.earlier)
+            self.claimed.subtract((*self.before, *self.earlier))
         elif lower in _DENIES:
             self.scope = _SCOPE
             if self.given:  # "row locks are not used" claims no row locks
-                self.claimed.difference_update(self.before, self.earlier)
+                self.claimed.subtract((*self.before, *self.earlier))
         elif lower in _SPELLED:
             value = _SPELLED[lower]
             self._number("" if value in _VAGUE else value, [value])
@@ -165,7 +166,10 @@ class _Reading:
             self.numbers.update(_NUMBER.findall(part))
             # A flag is given or not: to speak of either denies nothing.
             denied = self.scope and not token.startswith("--")
-            (self.denied if denied else self.claimed).add(stem)
+            if denied:
+                self.denied.add(stem)
+            else:
+                self.claimed[stem] += 1
         if stems:
             self.scope = max(0, self.scope - 1)
             self.earlier, self.given = self.before, False

@@ -220,7 +220,7 @@ def test_the_commit_that_took_lines_is_the_landing_and_not_the_work(memory: Memo
 
 
 def test_paths_are_taken_literally(memory: Memory):
-    odd = ":(glob)*: wört *.txt"
+    odd = ":odd: wört *.txt"
     memory.land({odd: "red\n", "other.txt": "red\n"})
     memory.add("a", f"main:{odd}:1-1")
     memory.land({"other.txt": "blue\n"})
