@@ -23,6 +23,13 @@ _ABOUT: Final = 50  # paths
 _NOTE: Final = 20_000  # characters of a landing note
 
 _CHANGED: Final = re.compile(r"^- \w+ `+ ?(.+?) ?`+$", re.MULTILINE)
+# What every note says, in `files.note`.
+_ALIKE: Final = re.compile(
+    r"^(?:## .*|\d+ paths?: .*|The submitter stated none\.|Agent .*, in \d+ attempts?\."
+    r"|Models: .*|Its last words, which are a claim:|- .*: \w+ in [\d.]+ s"
+    r"|The run of .* that failed ended with:)$",
+    re.MULTILINE,
+)
 _TITLE: Final = re.compile(r"^# +(.*)$", re.MULTILINE)
 _STAMP: Final = re.compile(r'^landed = "?([0-9TZ:.+-]+)"?$', re.MULTILINE)
 _TASK: Final = re.compile(r'^task = "([^"]*)"$', re.MULTILINE)
@@ -164,7 +171,7 @@ def _note(change: Change, text: str) -> list[Passage]:
             at[1] if at else "",
             about,
             said,
-            body[:_NOTE],
+            _ALIKE.sub("", body[:_NOTE]),
         )
     ]
 

@@ -83,7 +83,8 @@ class IndexFile:
         A transaction that it leaves open is undone. A damaged file is made anew once,
         and then, as where it cannot be written, there is an empty one in memory.
         """
-        if not self._turn.acquire(timeout=max(0.0, until - clock.monotonic())):
+        left = until - clock.monotonic()
+        if left <= 0 or not self._turn.acquire(timeout=left):
             return None
         try:
             for _ in range(3):

@@ -104,7 +104,7 @@ def question(db: sqlite3.Connection, query: str, spread: Spread) -> Question:
     weights = {t: math.log1p((most - n + 0.5) / (n + 0.5)) for t, n in seen.items()}
     asked = sorted(filter(seen.get, found), key=lambda term: -weights[term])
     # What is nearly everywhere makes a ranking slow, and no other.
-    while len(asked) > _FEW and seen[asked[-1]] > total * _COMMON:
+    while len(asked) > _FEW and seen[asked[-1]] > most * _COMMON:
         asked.pop()
     return Question(weights, tuple(asked[:_ASKED]))
 
