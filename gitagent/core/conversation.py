@@ -85,7 +85,7 @@ class Entry:
     call: str = ""  # INTENT, RESULT: id of the call
     tool: str = ""  # INTENT, RESULT
     effect: str = ""  # INTENT, RESULT: one of `core.effect.Effects`
-    what: str = ""  # INTENT, RESULT: what it acts on, for people; BEGIN: the agent
+    what: str = ""  # for people: what a call acts on; BEGIN the agent; INPUT a recall
     key: str = ""  # INTENT: names the effect for whoever can tell whether it happened
     via: str = ""  # INTENT, RESULT: id of the call of `code` that makes this call
     state: CallState | None = None  # RESULT

@@ -3,8 +3,12 @@
 Whether memory helps is told from these and from how the attempts ended.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
+
+_APART: Final = "\n\n"
 
 
 class Way(StrEnum):
@@ -15,6 +19,7 @@ class Way(StrEnum):
     LOOKUP = "lookup"
     SEARCH = "search"
     ALL = "all"  # with all others, for who tends the memory
+    CORRECTION = "correction"  # what it says now, or that it counts no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Told:
 
     producer: str
     text: str
+    ends: str = _APART  # what stands between it and the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +61,41 @@ class Delivery:
 
     told: tuple[Told, ...] = ()
     exposure: Exposure = NOTHING
+    handoff: str = ""  # where the work stands that others have begun
+
+
+def producer(slug: str, blob: str) -> str:
+    """Return who put words there that are an item's."""
+    return f"memory: {slug}@{blob[:12]}" if blob else f"memory: {slug}"
+
+
+def cut(text: str, pieces: Iterable[tuple[str, str]], whose: str) -> tuple[Told, ...]:
+    """Return a text as pieces, each with who put it there; the rest is ``whose``.
+
+    ``pieces`` are producer and text of parts of it, in order. Put together again it is
+    the same text.
+    """
+    found: list[Told] = []
+    at = 0
+    for who, part in pieces:
+        start = text.find(part, at)
+        if not part or start < 0:
+            continue
+        _add(found, whose, text[at:start])
+        found.append(Told(who, part, ""))
+        at = start + len(part)
+    _add(found, whose, text[at:])
+    return (*found[:-1], replace(found[-1], ends=_APART)) if found else ()
+
+
+def _add(found: list[Told], who: str, text: str) -> None:
+    """Add what stands between two pieces; line feeds alone are the former's end."""
+    words = text.strip("\n")
+    lead = text[: text.index(words)] if words else text
+    if found:
+        found[-1] = replace(found[-1], ends=found[-1].ends + lead)
+    else:
+        words = text.rstrip("\n")
+        lead = ""
+    if words:
+        found.append(Told(who, words, text[len(lead) + len(words) :]))

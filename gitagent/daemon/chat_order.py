@@ -27,7 +27,7 @@ from gitagent.worker.backends.model import servers_of
 from gitagent.worker.folder import Folder
 from gitagent.worker.loop import record, spec
 from gitagent.worker.models import Models
-from gitagent.worker.order import Order
+from gitagent.worker.order import Order, Teacher
 from gitagent.worker.prompt import Part
 
 AGENT: Final = "standing"
@@ -80,6 +80,7 @@ def order(
     repo: Repository,
     engine: Engine,
     models: Models,
+    teacher: Teacher,
     objects: Objects,
     name: Name,
     snapshot: Snapshot,
@@ -118,6 +119,7 @@ def order(
         target_ref=target.ref,
         target=target.commit,
         models=models,
+        teacher=teacher,
     )
 
 
@@ -199,5 +201,4 @@ def spec_of(
         goes_on=True,
         seconds=order.timeout_s,
         chat=socket,
-        target=order.target_ref,
     )

@@ -29,7 +29,8 @@ from gitagent.worker.folder import Folder
 from gitagent.worker.log import Log
 from gitagent.worker.loop import spec
 from gitagent.worker.models import Models
-from gitagent.worker.order import Ending, Order, Stop
+from gitagent.worker.order import Ending, Order, Stop, Teacher
+from gitagent.worker.taught import Taught
 
 OP: Final = "chat"
 
@@ -78,10 +79,13 @@ class _Open:
 class Chats:
     """All chats of one daemon; for any thread."""
 
-    def __init__(self, repo: Repository, engine: Engine, models: Models) -> None:
+    def __init__(
+        self, repo: Repository, engine: Engine, models: Models, teacher: Teacher
+    ) -> None:
         self._repo = repo
         self._engine = engine
         self._models = models
+        self._teacher = teacher
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
         self._stopping = False
@@ -146,7 +150,13 @@ class Chats:
                         "leave one; it ends ten minutes later",
                     )
                 order = chat_order.order(
-                    self._repo, self._engine, self._models, objects, name, snapshot
+                    self._repo,
+                    self._engine,
+                    self._models,
+                    self._teacher,
+                    objects,
+                    name,
+                    snapshot,
                 )
             route = talking.way(order)
             if route is None or isinstance(route, Refused):
@@ -193,9 +203,12 @@ class Chats:
             if found is None or isinstance(found, Refused):
                 raise UserError(found.reason.rstrip(".") if found else "no model")
             parts = chat_order.parts(order, folder)
+            taught = Taught(order, folder)
             with (
                 Log(folder.log) as said,
-                talking.opened(order, folder, found, parts, said, Stop()) as talk,
+                talking.opened(
+                    order, folder, found, parts, said, Stop(), taught=taught
+                ) as talk,
             ):
                 told = chat_order.spec_of(
                     order, folder, covered, talk, parts, one.socket
@@ -224,9 +237,10 @@ def clear(repo: Repository) -> None:
         _remove(repo, Folder(path, confined=True))
 
 
-def make(repo: Repository, models: Models) -> Chats:
+def make(repo: Repository, models: Models, teacher: Teacher) -> Chats:
     """Return the chats of a daemon."""
-    return Chats(repo, LocalEngine(place.owner(repo.common_dir)), models)
+    engine = LocalEngine(place.owner(repo.common_dir))
+    return Chats(repo, engine, models, teacher)
 
 
 def _listens(path: str) -> bool:

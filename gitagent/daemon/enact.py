@@ -31,11 +31,14 @@ from gitagent.daemon import archive
 from gitagent.daemon.enact_queue import QueueHands
 from gitagent.daemon.enact_tasks import TaskHands
 from gitagent.daemon.live import Live
+from gitagent.daemon.searching import Searching
+from gitagent.daemon.teaching import Teacher
 from gitagent.daemon.tending import TendingHands
 from gitagent.git.checkout import Pool
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.engine import Engine
+from gitagent.memory.landed import Past
 from gitagent.memory.shelf import Shelves
 from gitagent.worker.models import Models
 
@@ -66,15 +69,21 @@ class Enactor:
     pool: Pool
     live: Live
     models: Models
+    teacher: Teacher = field(init=False)
     tasks: TaskHands = field(init=False)
     queue: QueueHands = field(init=False)
     memory: TendingHands = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the hands."""
-        self.tasks = TaskHands(self.repo, self.engine, self.live, self.models)
+        shelves, past = Shelves(self.repo), Past()
+        searching = Searching(self.repo, shelves, self.models, past)
+        self.teacher = Teacher(self.repo, shelves, searching, past)
+        self.tasks = TaskHands(
+            self.repo, self.engine, self.live, self.models, self.teacher
+        )
         self.queue = QueueHands(self.repo, self.engine, self.pool, self.live)
-        self.memory = TendingHands(self.repo, self.live, Shelves(self.repo))
+        self.memory = TendingHands(self.repo, self.live, shelves)
 
     def enact(
         self, actions: list[Action], snapshot: Snapshot, objects: Objects, now: Moment

@@ -25,6 +25,7 @@ from gitagent.worker import attempt as worker
 from gitagent.worker import claim
 from gitagent.worker.attempt import Order, Stop
 from gitagent.worker.models import Models
+from gitagent.worker.order import Teacher
 
 HELD_S = 2.0  # a person clears what is in the way in seconds, not milliseconds
 
@@ -43,6 +44,7 @@ class TaskHands:
     engine: Engine
     live: Live
     models: Models
+    teacher: Teacher
 
     def write(
         self,
@@ -154,5 +156,6 @@ class TaskHands:
             answers=record.answers,
             extra=Need(record.extra_usd, record.extra_tokens),
             models=self.models,
+            teacher=self.teacher,
             before=record.attempts[-2] if len(record.attempts) > 1 else None,
         )

@@ -99,7 +99,7 @@ def _serve(repo: Repository, wake: clock.Wake, stop: list[int], swap: Swap) -> b
     loop = Loop(repo, wake)
     path = place.socket_path(repo.common_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
-    talks = chats.make(repo, loop.models)
+    talks = chats.make(repo, loop.models, loop.enactor.teacher)
 
     def answer(message: dict[str, object]) -> dict[str, object]:
         if message.get("op") == chats.OP:

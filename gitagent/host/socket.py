@@ -199,6 +199,19 @@ def _join_queue(client: socket.socket, address: str, deadline: float) -> None:
             return
 
 
+def stream(path: Path, seconds: float | None) -> socket.socket:
+    """Return a connection to who listens at ``path``. Raises OSError."""
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(seconds)
+    try:
+        with address(path) as there:
+            made.connect(there)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
 @contextmanager
 def address(path: Path) -> Iterator[str]:
     """Yield a short name for the socket, through a descriptor of its folder."""

@@ -64,6 +64,7 @@ class Recall:
     told: str = ""
     received: tuple[Received, ...] = ()
     skipped: str = ""  # a sentence; "": something was recalled
+    pieces: tuple[str, ...] = ()  # of what is told: a head, then one each received
 
 
 def recall(
@@ -178,9 +179,11 @@ def _chosen(
             chosen |= {item.slug: item for item in group}
     if not chosen:
         return Recall(skipped=KEPT_BACK if kept_back else WIDE)
+    pieces = (_HEAD, *(_whole(item, shelf) for item in chosen.values()))
     return Recall(
-        "\n\n".join([_HEAD, *(_whole(item, shelf) for item in chosen.values())]),
+        "\n\n".join(pieces),
         tuple(Received(i.slug, i.blob, Way.RECALL) for i in chosen.values()),
+        pieces=pieces,
     )
 
 

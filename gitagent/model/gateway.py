@@ -1,4 +1,4 @@
-"""The gateway of one attempt: the only way from an agent to a model.
+"""The gateway of one attempt: the only way from an agent to a model, and to the memory.
 
 It decides who may ask what, keeps within budgets, and sees that every request is
 recorded before a byte of it goes to a provider, and its end before the agent acts on
@@ -31,6 +31,8 @@ from gitagent.model.ledger import Ledger
 from gitagent.model.passing import JSON
 from gitagent.model.upstream import Upstream
 
+MEMORY = "/gitagent/memory/"  # an operation follows
+_ASKED = 256 * 1024  # bytes of what is asked of the memory
 _NO_RETRY = ("x-should-retry", "false")  # the vendors' own libraries heed it
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
@@ -77,7 +79,8 @@ class Gateway:
     """Serves ``socket`` within its context; ``told`` and ``short`` from its threads.
 
     ``told`` gets a sentence for each thing that went wrong. ``short`` is called once,
-    when a budget is.
+    when a budget is. ``asked`` answers what is asked of the memory; without it there is
+    none.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Gateway:
         short: Callable[[Short], None],
         breaker: Breaker,
         status: Callable[[], Mapping[str, Any]],
+        asked: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] | None = None,
         bounds: Bounds | None = None,
     ) -> None:
         self.access = access
@@ -102,6 +106,7 @@ class Gateway:
         self._told = told
         self._short = short
         self._status = status
+        self._asked = asked
         self._bounds = bounds or Bounds()
         self._cancel = Cancel()
         self._lock = threading.Lock()
@@ -276,6 +281,8 @@ class Gateway:
             self._json(to, _models(self.access.route))
         elif asked.method == "GET" and where == "/gitagent/status":
             self._json(to, self._status())
+        elif asked.method == "POST" and where.startswith(MEMORY) and self._asked:
+            self._json(to, *self._remembered(where.removeprefix(MEMORY), asked.body))
         elif asked.method == "HEAD":
             to.whole(404, [_NO_RETRY], b"")
         else:
@@ -293,9 +300,25 @@ class Gateway:
             for each in given
         )
 
-    def _json(self, to: server.Connection, value: Mapping[str, Any]) -> None:
+    def _remembered(self, op: str, body: bytes) -> tuple[Mapping[str, Any], int]:
+        """Return the answer to what is asked of the memory, and its status."""
+        if len(body) > _ASKED:
+            return {"error": f"It has more than {_ASKED >> 10} KiB."}, 400
+        try:
+            given = json.loads(body or b"{}")
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict):
+            return {"error": "It is no JSON object."}, 400
+        assert self._asked is not None  # noqa: S101 - who calls this has looked
+        said = self._asked(op, given)
+        return said, 400 if "error" in said else 200
+
+    def _json(
+        self, to: server.Connection, value: Mapping[str, Any], status: int = 200
+    ) -> None:
         body = json.dumps(value).encode()
-        to.whole(200, [("content-type", JSON)], self.upstream.scrub().whole(body))
+        to.whole(status, [("content-type", JSON)], self.upstream.scrub().whole(body))
 
 
 def _models(route: Route) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
+from gitagent.core.exposure import Received
 from gitagent.core.question import Asker, Question
 from gitagent.core.task import Outcome
 from gitagent.files import clean
@@ -29,6 +30,7 @@ from gitagent.worker.context import Context
 from gitagent.worker.folder import Folder
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
+from gitagent.worker.taught import Taught
 from gitagent.worker.transcript import Reader
 from gitagent.worker.workspace import give
 
@@ -45,6 +47,7 @@ class Told:
 
     parts: tuple[prompt.Part, ...]
     known: Context
+    items: tuple[Received, ...] = ()  # of the memory
 
 
 def run(
@@ -68,14 +71,18 @@ def run(
     if isinstance(found, backends.Refused):
         return Ending(Outcome.REFUSED, found.reason)
     session = "" if found is None else backends.session(order, folder)
-    begun = prompt.parts(order, folder, known)
-    parts = prompt.resumed(order, folder, known) if session else begun
-    told = Told(parts, known)
+    taught = Taught(order, folder)
+    memory = taught.begin(resumed=bool(session))
+    begun = prompt.parts(order, folder, known, memory=memory)
+    parts = begun
+    if session:
+        parts = prompt.resumed(order, folder, known, memory=memory)
+    told = Told(parts, known, taught.items)
     if found is None:
         return _run(order, folder, covered, log, stop, started, told, None, None)
     # A conversation that goes on still has in it what it began with.
     said = (*parts, *begun) if session else parts
-    with talking.opened(order, folder, found, said, log, stop, session) as talk:
+    with talking.opened(order, folder, found, said, log, stop, session, taught) as talk:
         return _run(order, folder, covered, log, stop, started, told, talk, ahead)
 
 
@@ -100,7 +107,8 @@ def _run(
     ahead: Ahead | None,
 ) -> Ending:
     text = prompt.joined(told.parts)
-    launch = backends.prepare(order, folder, text, talk.means if talk else None)
+    means = replace(talk.means, items=told.items) if talk else None
+    launch = backends.prepare(order, folder, text, means)
     if isinstance(launch, backends.Refused):
         return Ending(Outcome.REFUSED, launch.reason)
     _give(order, folder, text, launch)

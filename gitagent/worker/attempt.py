@@ -36,6 +36,7 @@ from gitagent.worker import (
     leftovers,
     proposals,
     statement,
+    taught,
     transcript,
     workspace,
 )
@@ -225,8 +226,10 @@ def _end(
             log.say(ending.reason)
     process = (folder.load_state(agent.AGENT) if folder else None) or {}
     done, asked, usage = b"", b"", NOTHING
+    memory = order.attempt.memory
     if folder is not None:
         done = transcript.load(folder.path)
+        memory = taught.load(folder)
         asked = proposals.harvest(order, folder, log) if log else b""
     kept, proposed = "", ""
     with order.repo.objects() as objects:
@@ -265,6 +268,7 @@ def _end(
         ),
         questions=ending.questions,
         untrusted=untrusted,
+        memory=memory,
         proposed=proposed,
     )
     return AttemptEnd(

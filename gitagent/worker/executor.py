@@ -321,6 +321,7 @@ class Executor:
             what=made.what,
             via=made.via,
             state=output.state,
+            items=output.items,
             size=len(output.whole) + output.dropped,
             seconds=round(clock.monotonic() - began, 3),
         )

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from gitagent.core.agent import Agent
 from gitagent.core.budget import Need
 from gitagent.core.ending import worker_identity
-from gitagent.core.exposure import Delivery, Received
+from gitagent.core.exposure import Delivery
 from gitagent.core.question import Answer, Asker, Question
 from gitagent.core.settings import SandboxMode, Settings
 from gitagent.core.task import Attempt, Outcome, TaskFile
@@ -49,9 +49,6 @@ class Teacher(Protocol):
 
         ``{"error": sentence}`` where there is none.
         """
-
-    def received(self, name: str) -> tuple[Received, ...]:
-        """Return what was given in answers since the newest start."""
 
 
 @dataclass(frozen=True, slots=True)

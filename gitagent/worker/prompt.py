@@ -6,6 +6,7 @@ It is made of parts, each with the name of whoever put it there.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gitagent.core.exposure import Delivery, Told
 from gitagent.core.grants import GATED
 from gitagent.core.models import talks
 from gitagent.core.question import Answer
@@ -29,6 +30,7 @@ _WHY = {
     Outcome.AMENDED: "Your task was changed, and you were stopped for it.",
     Outcome.STOPPED: "A person had stopped you.",
 }
+UNTAUGHT = Delivery()
 _INTERRUPTED = frozenset({Outcome.INTERRUPTED, Outcome.CLAIMED, None})
 
 
@@ -38,38 +40,53 @@ class Part:
 
     producer: str  # who put it there
     text: str
+    ends: str = "\n\n"  # what stands between it and the next
 
 
 def joined(pieces: Iterable[Part]) -> str:
     """Return parts as one text, ending in a newline."""
-    return "\n\n".join(each.text for each in pieces) + "\n"
+    *before, last = pieces
+    return "".join(each.text + each.ends for each in before) + last.text + "\n"
 
 
 def parts(
-    order: Order, folder: Folder, known: Context = NOTHING, *, tools: bool | None = None
+    order: Order,
+    folder: Folder,
+    known: Context = NOTHING,
+    *,
+    tools: bool | None = None,
+    memory: Delivery = UNTAUGHT,
 ) -> tuple[Part, ...]:
     """Return the parts of a prompt that begins a conversation.
 
-    ``known`` is what there is beside the task. ``tools`` says whether the agent has
-    those of gitagent's MCP server; None: if its backend uses one.
+    ``known`` is what there is beside the task, ``memory`` what earlier work teaches.
+    ``tools`` says whether the agent has those of gitagent's MCP server; None: if its
+    backend uses one.
     """
     return _some(
         Part(_definition(order, known), order.agent.instructions.strip()),
         *(Part(each.producer, _words(each.name, each.text)) for each in known.texts),
         Part("gitagent: more to read", _named(known.named)),
         Part("skills", _skills(known)),
+        *of_memory(memory.told),
         _task(order),
         Part("gitagent: where you are", _place(order, folder)),
         Part("gitagent: what counts", _bounds(order)),
         Part("gitagent: how to end", _end(order, folder, tools=tools)),
         Part("answers of a person", _answers(order.answers)),
         _changed(order, known),
+        Part("handoff", memory.handoff),
         _feedback(order),
     )
 
 
 def resumed(
-    order: Order, folder: Folder, known: Context = NOTHING, *, tools: bool | None = None
+    order: Order,
+    folder: Folder,
+    known: Context = NOTHING,
+    *,
+    tools: bool | None = None,
+    memory: Delivery = UNTAUGHT,
 ) -> tuple[Part, ...]:
     """Return the parts of a prompt that goes on with a saved conversation.
 
@@ -79,7 +96,8 @@ def resumed(
     amended = before is not None and before.blob != order.attempt.blob
     return _some(
         Part("gitagent: where you are", _again(order, folder)),
-        Part("answers of a person", _answers(_latest(order))),
+        *of_memory(memory.told),
+        Part("answers of a person", _answers(latest(order))),
         *([_task(order)] if amended else []),
         *([Part("gitagent: what counts", _bounds(order))] if amended else []),
         _changed(order, known),
@@ -104,6 +122,11 @@ def _anew(order: Order, known: Context) -> list[Part]:
     if old.get(own.path) != new.get(own.path):
         found.insert(0, Part(_definition(order, known), own.instructions.strip()))
     return found
+
+
+def of_memory(told: Iterable[Told]) -> tuple[Part, ...]:
+    """Return what earlier work teaches as parts of a prompt."""
+    return tuple(Part(each.producer, each.text, each.ends) for each in told)
 
 
 def _some(*pieces: Part) -> tuple[Part, ...]:
@@ -219,7 +242,7 @@ def _again(order: Order, folder: Folder) -> str:
     )
 
 
-def _latest(order: Order) -> tuple[Answer, ...]:
+def latest(order: Order) -> tuple[Answer, ...]:
     """Return the answers to what the attempt before asked; all, if it asked nothing."""
     asked = {each.text for each in order.before.questions} if order.before else set()
     found = tuple(each for each in order.answers if each.question in asked)

@@ -25,6 +25,7 @@ from gitagent.worker.inside import lines
 from gitagent.worker.log import Log
 from gitagent.worker.order import Ending, Order, Stop
 from gitagent.worker.prompt import Part
+from gitagent.worker.taught import Taught
 
 if TYPE_CHECKING:
     from gitagent.model.gateway import Gateway
@@ -114,10 +115,11 @@ def opened(
     log: Log,
     stop: Stop,
     session: str = "",
+    taught: Taught | None = None,
 ) -> Iterator[Talk]:
     """Open the way to the models of a route; ``session`` is what is gone on with.
 
-    Raises OSError.
+    The same way leads to the memory, if there is who is ``taught``. Raises OSError.
     """
     from gitagent.model.gateway import (  # noqa: PLC0415 - 40 ms, for who has a model
         Access,
@@ -141,6 +143,8 @@ def opened(
         server_tools="network" in order.agent.may,
     )
     short: list[Short] = []
+    said = taught.said if taught is not None else []
+    said.extend((each.producer, each.text) for each in parts)
 
     def is_short(what: Short) -> None:
         short.append(what)
@@ -154,15 +158,12 @@ def opened(
             access,
             upstream=models.upstream,
             ledger=models.ledger,
-            journal=models.journal(
-                order.task.id,
-                order.agent.backend,
-                [(each.producer, each.text) for each in parts],
-            ),
+            journal=models.journal(order.task.id, order.agent.backend, said),
             told=log.say,
             short=is_short,
             breaker=models.breaker,
             status=lambda: _status(order, task),
+            asked=taught.asked if taught is not None else None,
         )
         with gateway:
             port = PORT if folder.confined else outlet.free_port()

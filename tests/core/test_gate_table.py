@@ -160,10 +160,8 @@ WAYS: dict[str, Callable[[Case, "Grounds"], Kind | None]] = {
 }
 
 
-# No tool of any program remembers; an MCP server may have one that does.
-_NOT_BY = dict.fromkeys(
-    ("tool", "code", "hook", "asking hook"), frozenset({Effects.REMEMBER})
-)
+# No program has a tool of its own that remembers.
+_NOT_BY = dict.fromkeys(("hook", "asking hook"), frozenset({Effects.REMEMBER}))
 
 
 @dataclass(frozen=True)
@@ -247,6 +245,7 @@ _TOOLS = {
         "start_task",
         {"id": what, "title": "Tidy up", "text": "Tidy up."},
     ),
+    Effects.REMEMBER: lambda what: ("remember", {"op": "add", "slug": what}),
 }
 
 
@@ -386,7 +385,8 @@ def executing() -> Iterator[tuple[str, str]]:
     """Yield where the body of a tool is called, by module, and how it is written."""
     for path in sorted(PACKAGE.rglob("*.py")):
         data = path.read_bytes()
-        if b".execute" not in data:
+        # What the memory executes are statements of SQLite: it knows no worker.
+        if b".execute" not in data or path.is_relative_to(PACKAGE / "memory"):
             continue
         tree = ast.parse(data)
         handing_on = {

@@ -47,14 +47,14 @@ def test_a_chat_that_nobody_looks_at_is_begun_anew_for_a_newer_target(
     led = [first, opened("/second", "new", free=True)]
     monkeypatch.setattr(Chats, "_opened", lambda *_, **__: led.pop(0))
     monkeypatch.setattr(chats, "_listens", lambda _: True)
-    answer = Chats(None, None, None).answer({"id": "talk"}, NOW)
+    answer = Chats(None, None, None, None).answer({"id": "talk"}, NOW)
 
     assert {"ok": True, "socket": socket, "id": "talk"} == answer
     assert (socket == "/second/chat") is first.ahead.closed
 
 
 def test_a_daemon_that_is_just_starting_is_worth_another_try():
-    answer = Chats(None, None, None).answer({"id": ""}, None)
+    answer = Chats(None, None, None, None).answer({"id": ""}, None)
 
     assert answer["again"]
     assert "just starting" in answer["error"]

@@ -230,6 +230,7 @@ class Obeying:
             Who.HANDS: ground.hands,
             Who.OWN: own,
             Who.MCP: Says(self.text),
+            Who.MEMORY: Says(self.text),
             Who.STANDING: self.standing,
         }
         by_tool = {each.name: bodies[each.who] for each in (*TABLE, *self.forms)}

@@ -109,7 +109,7 @@ def _aside(entry: Entry) -> str:
         case Kind.INPUT if entry.text in _TO_MODEL:
             return ""
         case Kind.INPUT:
-            told = entry.text.removeprefix(_OWN)
+            told = entry.text.removeprefix(_OWN) or entry.what
             return f"{entry.number}: {entry.origin}: {told}"
         case Kind.SUMMARY:
             return f"entries {entry.first} to {entry.last} are summed up for the model"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gitagent.core.exposure import Received
 from gitagent.core.models import Route
 from gitagent.host.confinement import Confinement
 from gitagent.worker.backends.stream import Stream
@@ -23,6 +24,7 @@ class Means:
     session: str = ""  # its saved conversation, which is in HOME; "": begin anew
     mcp: tuple[str, ...] = ()  # command line of the MCP server, inside
     hook: tuple[str, ...] = ()  # command line of a hook but its name, inside
+    items: tuple[Received, ...] = ()  # of the memory, that its prompt tells
 
 
 def environment(means: Means) -> tuple[tuple[str, str], ...]:

@@ -73,6 +73,7 @@ def prepare(
             hooks=order.settings.hook,
             system=(spec.Words("gitagent", SYSTEM),),
             prompt=(spec.Words("gitagent", prompt),),
+            items=means.items,
             goes_on=bool(means.session),
             answers=order.answers,
             untrusted=tuple(sorted(heard.before(order))),

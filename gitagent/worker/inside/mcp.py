@@ -24,7 +24,7 @@ from mcp.server.stdio import stdio_server
 from gitagent import __version__
 from gitagent.worker.inside import forms
 from gitagent.worker.inside.place import place
-from gitagent.worker.inside.tools import call
+from gitagent.worker.inside.tools import call, withheld
 
 # An escape of JSON; two halves of a pair are one.
 _ESCAPE = re.compile(
@@ -54,6 +54,23 @@ TOOLS = (
         description=forms.TELLS,
         input_schema=forms.NOTHING,
         annotations=types.ToolAnnotations(read_only_hint=True),
+    ),
+    types.Tool(
+        name="search_memory",
+        description=forms.SEARCHES,
+        input_schema=forms.SEARCH,
+        annotations=types.ToolAnnotations(read_only_hint=True),
+    ),
+    types.Tool(
+        name="show_memory",
+        description=forms.SHOWS,
+        input_schema=forms.SHOW,
+        annotations=types.ToolAnnotations(read_only_hint=True),
+    ),
+    types.Tool(
+        name="remember",
+        description=forms.REMEMBERS,
+        input_schema=forms.REMEMBER,
     ),
 )
 
@@ -125,7 +142,10 @@ async def _list(
     context: ServerRequestContext[Any],  # noqa: ARG001
     params: types.PaginatedRequestParams | None,  # noqa: ARG001
 ) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[*TOOLS])
+    less = withheld(place(os.environ))
+    return types.ListToolsResult(
+        tools=[each for each in TOOLS if each.name not in less]
+    )
 
 
 async def _call(

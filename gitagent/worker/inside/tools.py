@@ -1,7 +1,8 @@
-"""The tools that an agent has of gitagent: ``ask``, ``finish`` and ``task_status``.
+"""The tools that an agent has of gitagent: of its task's end, and of the memory.
 
 Each call is answered by a text and whether it was carried out; a slip of the agent
-gets the sentence that mends it.
+gets the sentence that mends it. An answer begins with what does not hold any more of
+what the agent was told of the memory.
 
 A question stands over a return. Who asks has not finished, so an ``ask`` takes back a
 return that was made before; and a ``finish`` while a question waits is refused, since
@@ -17,10 +18,11 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from gitagent.core.effect import Effects
 from gitagent.files import clean
 from gitagent.files.duration import duration
 from gitagent.host import clock
-from gitagent.worker import questions, returns
+from gitagent.worker import door, questions, returns
 from gitagent.worker.inside.place import Place, there, write
 from gitagent.worker.strictjson import BadForm
 
@@ -28,6 +30,9 @@ Said = tuple[str, bool]  # what the agent is told, and whether it was carried ou
 
 _STATUS_S = 5.0  # for the gateway, which answers from memory
 _STATUS_BYTES = 64 * 1024
+_CHANGED_S = 2.0  # for what changed in the memory
+_MEMORY_S = {"search_memory": 10.0, "show_memory": 10.0, "remember": 30.0}
+_OPS = {"search_memory": "search", "show_memory": "show", "remember": "propose"}
 _HIDDEN = ("accept_timeout", "confined", "own", "retries", "tree", "writable")
 
 _ASKED = (
@@ -49,6 +54,28 @@ def call(
     name: str, given: Mapping[str, Any], where: Place, environ: Mapping[str, str]
 ) -> Said:
     """Carry out one call; whatever goes wrong is a sentence."""
+    if name in _MEMORY_S:
+        text, done, changed = _memory(name, given, where, environ)
+    else:
+        text, done = _called(name, given, where, environ)
+        found = _door("corrections", {}, environ, _CHANGED_S)
+        changed = [each["text"] for each in found.get("told", ())]
+    return "\n\n".join([*changed, text]), done
+
+
+def withheld(where: Place) -> frozenset[str]:
+    """Return the tools that are withheld from an agent by its grants."""
+    try:
+        may = where.task().get("may")
+    except (OSError, ValueError, RecursionError):
+        may = None
+    has = isinstance(may, list) and Effects.REMEMBER in may
+    return frozenset() if has else frozenset({"remember"})
+
+
+def _called(
+    name: str, given: Mapping[str, Any], where: Place, environ: Mapping[str, str]
+) -> Said:
     try:
         if name == "ask":
             return _ask(given, where)
@@ -65,6 +92,42 @@ def call(
         why = clean.sentence(f"{type(error).__name__}: {error}")
         return f"{name} could not be carried out ({why}).", False
     return "There is no such tool; there are ask, finish and task_status.", False
+
+
+def _memory(
+    name: str, given: Mapping[str, Any], where: Place, environ: Mapping[str, str]
+) -> tuple[str, bool, list[str]]:
+    """Ask the memory; return also what changed of what was told of it."""
+    try:
+        asked = dict(given) if name != "remember" else {"operation": dict(given)}
+        found = _door(_OPS[name], asked, environ, _MEMORY_S[name])
+        if "question" in found:
+            values = {"questions": [found["question"]]}
+            questions.parse(_encoded(values))
+            write(where.question, _encoded(values))
+    except (BadForm, OSError) as error:
+        return f"Nothing was done: {error}.", False, []
+    changed = found.get("corrections")
+    before = [changed] if isinstance(changed, str) and changed else []
+    text = found.get("text")
+    if isinstance(text, str):
+        return text, found.get("done") is not False, before
+    why = found.get("error") or found.get(door.AWAY) or "The memory said nothing."
+    return str(why), False, before
+
+
+def _door(
+    op: str, given: Mapping[str, Any], environ: Mapping[str, str], seconds: float
+) -> dict[str, Any]:
+    """Ask through the gateway; nothing where there is none."""
+    url = environ.get("GITAGENT_STATUS_URL", "")
+    if not url:
+        return {door.AWAY: "There is no memory here."}
+    try:
+        line = door.beside(url, seconds)
+    except ValueError:
+        return {door.AWAY: "There is no memory here."}
+    return door.ask(line, environ.get("GITAGENT_TOKEN", ""), op, given)
 
 
 def _ask(given: Mapping[str, Any], where: Place) -> Said:

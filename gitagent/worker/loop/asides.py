@@ -26,6 +26,7 @@ from gitagent.files import clean
 from gitagent.model.provider import NoTurn
 from gitagent.worker.loop import sides
 from gitagent.worker.loop.bodies import Output
+from gitagent.worker.loop.memory import lacking
 from gitagent.worker.loop.record import Conversation
 from gitagent.worker.loop.serving import Client
 from gitagent.worker.loop.stage import Stage
@@ -100,7 +101,11 @@ def _inject(stage: Stage, text: str) -> None:
     parent = Conversation.open(stage.repo, main)
     if chats.requested(parent.entries, request) is None:
         untrusted = taint(stage.room.entries, stage.spec.facts)
-        words = replace(forking.injection(text, untrusted), request=request)
+        words = replace(
+            forking.injection(text, untrusted),
+            request=request,
+            items=lacking(stage.room.entries, parent.entries),
+        )
         parent.append(replace(words, attempt=stage.spec.attempt))
 
 

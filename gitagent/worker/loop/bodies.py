@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from gitagent.core.conversation import CallState, Origin
+from gitagent.core.exposure import Received
 from gitagent.core.question import Question
 from gitagent.host.cancel import Cancel
 
@@ -23,6 +24,7 @@ class Output:
     dropped: int = 0  # bytes that came after it
     snapshot: bytes = b""  # what was fetched, as it came; an attachment of its own
     asked: tuple[Question, ...] | None = None  # what a person is asked; None: as before
+    items: tuple[Received, ...] = ()  # of the memory, that it tells
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def serve(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> int:
     ``loaded`` returns when the client of the model's API is imported.
     """
     repo = discover(Path(spec.repository))
-    standing = Standing(repo, spec.conversation, spec.agent, spec.target)
+    standing = Standing(repo, spec.conversation, spec.agent)
 
     def wire(
         of: Spec, told: Callable[[Entry], None], between: Callable[[], None]

@@ -21,6 +21,7 @@ class Who(StrEnum):
     OWN = "own"  # the loop itself
     MCP = "mcp"  # an MCP server
     STANDING = "standing"  # gitagent's own command line
+    MEMORY = "memory"  # the daemon, through the gateway
 
 
 class Where(StrEnum):
@@ -94,7 +95,8 @@ def fetch(_: Facts, given: Given) -> Effect:
 
 def look(_: Facts, given: Given) -> Effect:
     """What gitagent knows."""
-    return Effect(Effects.READ, str(given.get("id") or given.get("query") or ""))
+    about = (given.get(key) for key in ("id", "query", "slug"))
+    return Effect(Effects.READ, next((str(each) for each in about if each), ""))
 
 
 def start(_: Facts, given: Given) -> Effect:
@@ -102,3 +104,9 @@ def start(_: Facts, given: Given) -> Effect:
     rest = {key: value for key, value in given.items() if key != "id"}
     content = json.dumps(rest, ensure_ascii=False, sort_keys=True)
     return Effect(Effects.START_TASK, str(given.get("id", "")), content=content)
+
+
+def remember(_: Facts, given: Given) -> Effect:
+    """An operation on an item, with all that it says."""
+    content = json.dumps(dict(given), ensure_ascii=False, sort_keys=True)
+    return Effect(Effects.REMEMBER, str(given.get("slug", "")), content=content)

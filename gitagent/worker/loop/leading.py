@@ -66,7 +66,10 @@ def _attempt(spec: Spec, halt: Halt, loaded: Callable[[], None]) -> Over:
     ):
         leader.begin()
         text = "\n\n".join(each.text for each in spec.prompt)
-        leader.say(text, Origin.TASK, binding=True)
+        begun = Entry(
+            Kind.INPUT, text=text, origin=Origin.TASK, binding=True, items=spec.items
+        )
+        leader.record(begun)
         over = leader.turn(halt, Heard())
         leader.record(Entry(Kind.END, ended=over.ended, text=over.sentence))
     return over
@@ -113,7 +116,7 @@ def lines(entry: Entry) -> list[dict[str, str]]:
             covered = f"Entries {entry.first} to {entry.last} are summed up:"
             return [_line("note", f"{covered}\n{entry.text}")]
         case Kind.INPUT if entry.origin is not Origin.TASK:
-            return [_line("note", entry.text)]
+            return [_line("note", entry.text or entry.what)]
         case _:
             return []
 

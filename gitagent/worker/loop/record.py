@@ -230,7 +230,7 @@ def _line(entry: Entry) -> str:
             plan = f" ({entry.profile})" if entry.profile else ""
             return f"Attempt {entry.attempt} begins{plan}; may {may}"
         case Kind.INPUT:
-            return f"From {_WHO[entry.origin]}: {entry.text}"
+            return f"From {_WHO[entry.origin]}: {entry.text or entry.what}"
         case Kind.SAY:
             tools = ", ".join(call.tool for call in entry.calls)
             calls = f" calls {tools}" if tools else ""

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 
 from gitagent.core import plain
+from gitagent.core.exposure import Received
 from gitagent.core.question import Answer
 from gitagent.core.reach import Facts
 from gitagent.core.settings import Hook, Loop, Mcp
@@ -50,6 +51,7 @@ class Spec:
     hooks: tuple[Hook, ...] = ()
     system: tuple[Words, ...] = ()  # what stands before the conversation
     prompt: tuple[Words, ...] = ()  # what this stretch begins with; binding
+    items: tuple[Received, ...] = ()  # of the memory, that the prompt tells
     goes_on: bool = False  # whether what was said before stays in the context
     answers: tuple[Answer, ...] = ()  # of people, that decide what the gate asks
     untrusted: tuple[str, ...] = ()  # origins of others' words that it goes on from
@@ -57,7 +59,6 @@ class Spec:
     given: str = ""  # host folder of what the daemon hands over
     out: str = ""  # host folder for return.json and question.json
     chat: str = ""  # path of the socket to serve people on; "": an attempt at a task
-    target: str = ""  # full ref of the target, for a chat
 
 
 def dump(spec: Spec) -> bytes:

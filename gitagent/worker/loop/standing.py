@@ -17,7 +17,6 @@ from gitagent.core.conversation import CallState, Origin
 from gitagent.core.ending import worker_identity
 from gitagent.core.grants import WIDER
 from gitagent.core.ident import id_problem
-from gitagent.core.layout import LANDINGS, MEMORY
 from gitagent.errors import GitagentError
 from gitagent.files import clean, template
 from gitagent.git.repository import Repository
@@ -36,12 +35,11 @@ _FOUND: Final = 200_000  # characters of a search's answer
 class Standing:
     """Bodies, for one chat; for any thread."""
 
-    def __init__(self, repo: Repository, chat: str, agent: str, target: str) -> None:
-        """``chat`` is the name of its conversation, ``target`` the full ref."""
+    def __init__(self, repo: Repository, chat: str, agent: str) -> None:
+        """``chat`` is the name of its conversation."""
         self._repo = repo
         self._chat = chat
         self._agent = agent
-        self._target = target
 
     def execute(self, tool: str, given: Mapping[str, Any], way: Way) -> Output:
         """Carry out one call."""
@@ -51,8 +49,6 @@ class Standing:
                 return run.show("status", "--json", id_=given.get("id"))
             case "log":
                 return run.show("log", "--json", "-n", str(_LANDINGS))
-            case "search_memory":
-                return self._memory(str(given["query"]), way)
             case "search_history":
                 return self._history(str(given["query"]), way)
             case "start_task":
@@ -119,28 +115,6 @@ class Standing:
         begun = f"Started by the agent {self._agent} in a chat ({self._chat}, {key})."
         text = f"+++\n{''.join(rows)}+++\n\n{str(given['text']).strip()}\n\n{begun}\n"
         return text.encode(errors="replace")
-
-    def _memory(self, query: str, way: Way) -> Output:
-        """Search what is committed: items of the memory, and landing notes."""
-        words = [part for word in query.split() for part in ("-e", word)]
-        if not words:
-            return _said("There is nothing to look for.", CallState.FAILED)
-        try:
-            done = self._repo.git.run(
-                "grep",
-                *("-n", "-I", "-i", "-F", "--all-match", *words),
-                self._target,
-                "--",
-                *(f":(top){each}" for each in (MEMORY, LANDINGS)),
-                ok=(0, 1),
-                timeout=way.seconds,
-                keep=_KEEP,
-                cancel=way.cancel,
-            )
-        except GitagentError as error:
-            return _said(f"It cannot be searched: {error.line()}.", CallState.FAILED)
-        lines = done.text.replace(f"{self._target}:", "")
-        return _found(lines or "Nothing was found.")
 
     def _history(self, query: str, way: Way) -> Output:
         try:

@@ -4,7 +4,7 @@ Everything is in the conversation's record before the next thing happens, so the
 can be cut off anywhere and goes on from there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,9 +64,11 @@ class Leader:
         *,
         told: Callable[[Entry], None],
         between: Callable[[], None] = lambda: None,
+        before: Callable[[Sequence[Entry]], Sequence[Entry]] = lambda _: (),
     ) -> None:
         """``told`` gets every entry; ``between`` is called between two requests.
 
+        ``before`` says then what the model is told beside what is recorded.
         ``provider`` is called when the model is asked first.
         """
         self.conversation = conversation
@@ -80,6 +82,7 @@ class Leader:
         self._system = "\n\n".join(each.text for each in spec.system)
         self._told = told
         self._between = between
+        self._before = before
         self._cut = 0  # answers in a row that were cut off
 
     def begin(self) -> None:
@@ -114,12 +117,9 @@ class Leader:
         sentence = f"It made the {self._loop.turns} requests that `loop.turns` allows."
         return Over(Ended.TURNS, sentence, requests=self._loop.turns)
 
-    def say(
-        self, text: str, origin: Origin = Origin.GITAGENT, *, binding: bool = False
-    ) -> Entry:
-        """Add words to the model to the record."""
-        entry = Entry(Kind.INPUT, text=text, origin=origin, binding=binding)
-        return self.record(entry)
+    def say(self, text: str) -> Entry:
+        """Add words of gitagent to the model to the record."""
+        return self.record(Entry(Kind.INPUT, text=text))
 
     def record(self, entry: Entry, **attachments: bytes) -> Entry:
         """Add an entry to the record, and tell."""
@@ -141,6 +141,8 @@ class Leader:
     def _round(self, halt: Halt, heard: Heard) -> Over | None:
         """Ask once, and carry out what is called; None: it goes on."""
         self._between()
+        for each in self._before(self.conversation.entries):
+            self.record(each)
         found = self._answer(halt, heard)
         if isinstance(found, Turn):
             self._take(found)

@@ -12,7 +12,7 @@ from gitagent.host.cancel import Cancel
 from gitagent.model import making
 from gitagent.model.provider import Provider
 from gitagent.worker.executor import ASKED, Executor
-from gitagent.worker.loop import printed
+from gitagent.worker.loop import memory, printed
 from gitagent.worker.loop.bodies import Bodies
 from gitagent.worker.loop.fetching import Fetching
 from gitagent.worker.loop.form import Who
@@ -64,10 +64,12 @@ def wired(
             loop=spec.loop,
             more=servers.forms,
         )
+        ask = memory.through(spec.way.socket, spec.way.token)
         bodies: dict[Who, Bodies] = {
             Who.HANDS: hands,
             Who.MCP: servers,
             Who.OWN: Own(conversation, Path(spec.given), Path(spec.out)),
+            Who.MEMORY: memory.Lookup(ask),
         }
         if standing is not None:
             bodies[Who.STANDING] = standing
@@ -107,6 +109,7 @@ def wired(
             offer.tools,
             told=told,
             between=between,
+            before=memory.Reminding(ask),
         )
         commands.clear()  # unless it failed: then no result may be there
 

@@ -14,7 +14,8 @@ from gitagent.worker.loop.table import TABLE
 ALL = ("write", "shell", "start_task", "remember")
 READS = ["read", "glob", "grep", "git"]
 OWN = ["todo", "ask", "finish", "task_status"]
-STANDING = ["status", "log", "search_memory", "search_history"]
+LOOKS = ["search_memory", "show_memory"]
+STANDING = ["status", "log", "search_history"]
 HOST = ("docs.example:443",)
 
 
@@ -26,22 +27,23 @@ def names(may=ALL, profile="", tools=(), *, chat=False, network=()):
 @pytest.mark.parametrize(
     ("has", "expected"),
     [
-        ({}, [*READS, "write", "edit", "shell", "code", *OWN]),
-        ({"may": ("write",)}, [*READS, "write", "edit", *OWN]),
-        ({"may": ("shell",)}, [*READS, "shell", "code", *OWN]),
-        ({"may": ()}, [*READS, *OWN]),
-        ({"may": (), "network": HOST}, [*READS, "web_fetch", *OWN]),
-        ({"profile": "plan", "network": HOST}, [*READS, *OWN]),
-        ({"profile": "unknown", "network": HOST}, [*READS, *OWN]),
+        ({}, [*READS, "write", "edit", "shell", "code", *OWN, *LOOKS, "remember"]),
+        ({"may": ("write",)}, [*READS, "write", "edit", *OWN, *LOOKS]),
+        ({"may": ("shell",)}, [*READS, "shell", "code", *OWN, *LOOKS]),
+        ({"may": ("remember",)}, [*READS, *OWN, *LOOKS, "remember"]),
+        ({"may": ()}, [*READS, *OWN, *LOOKS]),
+        ({"may": (), "network": HOST}, [*READS, "web_fetch", *OWN, *LOOKS]),
+        ({"profile": "plan", "network": HOST}, [*READS, *OWN, *LOOKS]),
+        ({"profile": "unknown", "network": HOST}, [*READS, *OWN, *LOOKS]),
         ({"tools": ("Read", "BASH", "odd")}, ["read", "shell", *OWN]),
         ({"tools": ("Bash(git log:*)", "MultiEdit")}, ["edit", *OWN]),
         (
             {"chat": True, "may": ("start_task",)},
-            [*READS, "todo", *STANDING, "start_task", "propose"],
+            [*READS, "todo", *LOOKS, *STANDING, "start_task", "propose"],
         ),
         (
             {"chat": True, "profile": "side"},
-            [*READS, "todo", *STANDING, "propose"],
+            [*READS, "todo", *LOOKS, *STANDING, "propose"],
         ),
     ],
 )
@@ -119,6 +121,14 @@ def test_a_task_that_is_started_is_bound_to_all_that_it_says():
     assert {key: given[key] for key in ("title", "text", "accept")} == json.loads(
         effect.content
     )
+
+
+def test_what_is_remembered_is_bound_to_all_that_it_says():
+    given = {"op": "add", "slug": "tabs", "line": "Indent with tabs."}
+    (effect,) = Offer(Facts(may=ALL)).effects("remember", given)
+
+    assert (Effects.REMEMBER, "tabs") == (effect.kind, effect.what)
+    assert given == json.loads(effect.content)
 
 
 def test_what_a_call_acts_on_is_told_to_people():

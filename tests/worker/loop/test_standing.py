@@ -41,7 +41,7 @@ def repo(tmp_path):
 
 @pytest.fixture
 def standing(repo):
-    return Standing(discover(repo.path), "_talk", "standing", "refs/heads/main")
+    return Standing(discover(repo.path), "_talk", "standing")
 
 
 def way(key="k-1", seconds=60.0):
@@ -121,16 +121,6 @@ def test_an_answer_is_proposed_to_a_question_that_is_open(answers, wrong):
 
     assert said.startswith(wrong)
     assert bool(wrong) is bool(said)
-
-
-def test_the_memory_is_searched_and_the_product_is_not(standing):
-    assert (CallState.DONE, ".agent/memory/units.md:2:Lengths are metres, always.") == (
-        call(standing, "search_memory", {"query": "METRES lengths"})
-    )
-    assert (CallState.DONE, "Nothing was found.") == call(
-        standing, "search_memory", {"query": "-O sh"}
-    )
-    assert CallState.FAILED is call(standing, "search_memory", {"query": " "})[0]
 
 
 def test_what_was_said_in_other_conversations_is_found(repo, standing):
