@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "rollback": "Take a landing back, through the lander.",
     "log": "List the landings, newest first.",
     "logs": "Show the output of a task's attempt or of a submission's checks.",
+    "trace": "Print the chain from evidence to an item, to who got it, to what came.",
     "context": "Show what an attempt sent to models, and who put it there.",
     "replay": "Make an attempt once more from its record, and compare.",
     "hooks": "Install or uninstall the Git hooks of a hub.",
