@@ -183,11 +183,11 @@ class Searching:
             return Local()
         ref = resolve(wanted, settings.model)
         if isinstance(ref, str):
-            raise UserError(f"memory.embeddings: {ref.rstrip('.')}")
+            raise UserError(f"no vectors: {ref.rstrip('.')}", "see memory.embeddings")
         if settings.model.providers[ref.provider].kind != "openai":
             raise UserError(
-                f"memory.embeddings: the provider {ref.provider} has no vectors",
-                'name one of kind "openai"',
+                f"no vectors: the provider {ref.provider} has none",
+                'name one of kind "openai" in memory.embeddings',
             )
         from gitagent.model.embedding import ACCOUNT, Embedding  # noqa: PLC0415 - rare
         from gitagent.worker.models import Models  # noqa: PLC0415 - rare

@@ -45,7 +45,7 @@ class Local:
         """Raises UserError: the package is not installed."""
         if find_spec(_PACKAGE) is None:
             raise UserError(
-                'memory.embeddings is "local", and the package for it is not installed',
+                'no vectors: memory.embeddings is "local", and its package is missing',
                 "install gitagent with its extra `embeddings`, or take the setting out",
             )
 
