@@ -150,6 +150,27 @@ def looked(world: Stepped) -> str:
     return task_of(world.task("work").submission or "")
 
 
+def it_begins_with_all_that_is_known(world: Stepped) -> None:
+    work = world.task("work").submission or ""
+    commit = world.loop.snapshot.submissions[work].commit
+    opened = discover(world.repo.path)
+    with opened.objects() as objects:
+        told = material(opened, objects, shelf(world.repo), work)
+        gone = material(opened, objects, shelf(world.repo), "s-000000000000")
+    note, claims, changed, asked, items = (each.text for each in told)
+    assert f"# The note of {work}, commit {commit}" in note
+    assert "## Checks" in note
+    assert "claims, and no evidence" in claims
+    assert "I have said how long locks are held." in claims
+    assert f"`{commit}:rules.txt:4-4`\n\n```text\n{LOCKS}\n```" in changed
+    assert "- withdraw `cache`: it is not so (no source)" in asked
+    assert "[cache@" in items
+    assert ":rules.txt:2-2`" in items
+    assert ["# The landing s-000000000000\n\nIt cannot be read here any more."] == [
+        each.text for each in gone
+    ]
+
+
 def test_what_a_landing_teaches_lands_as_one_commit_and_the_rest_is_seen(
     taught, outside
 ):
@@ -195,6 +216,8 @@ def test_what_a_landing_teaches_lands_as_one_commit_and_the_rest_is_seen(
     for told in (story, log):
         assert all(" ".join(told.split()).count(each) for each in reasons)
 
+    it_begins_with_all_that_is_known(world)
+
     # What counts, and what does not.
     found = shelf(world.repo)
     assert (LOCKS, CACHE) == (found.items["locks"].line, found.items["cache"].line)
@@ -212,45 +235,6 @@ def test_what_a_landing_teaches_lands_as_one_commit_and_the_rest_is_seen(
     assert Marks.SUSPECT in {each.mark for each in marks}
     assert 3 == len(world.submissions)
     assert {"work", name} == world.loop.snapshot.records.keys()
-
-
-def test_a_landing_that_teaches_nothing_changes_nothing(taught):
-    world = taught()
-    ask(world.repo)
-    world.rest()
-    name = looked(world)
-    task = world.task(name)
-
-    assert TaskState.DONE is task.state
-    assert "" == task.attempts[0].proposed
-    assert 1 == len(world.submissions)
-    assert [] == ruled(world.repo, name)
-    assert {"cache", "colours"} == shelf(world.repo).items.keys()
-
-
-def test_the_task_that_looks_begins_with_all_that_is_known_of_the_landing(taught):
-    world = taught(own=[OWN])
-    ask(world.repo)
-    world.rest()
-    landed = world.task("work").submission or ""
-    opened = discover(world.repo.path)
-    with opened.objects() as objects:
-        told = material(opened, objects, shelf(world.repo), landed)
-        gone = material(opened, objects, shelf(world.repo), "s-000000000000")
-    note, claims, changed, asked, items = (each.text for each in told)
-    commit = world.loop.snapshot.submissions[landed].commit
-
-    assert f"# The note of {landed}, commit {commit}" in note
-    assert "## Checks" in note
-    assert "claims, and no evidence" in claims
-    assert "I have said how long locks are held." in claims
-    assert f"`{commit}:rules.txt:4-4`\n\n```text\n{LOCKS}\n```" in changed
-    assert "- withdraw `cache`: it is not so (no source)" in asked
-    assert "[cache@" in items
-    assert ":rules.txt:2-2`" in items
-    assert ["# The landing s-000000000000\n\nIt cannot be read here any more."] == [
-        each.text for each in gone
-    ]
 
 
 def test_what_somebody_changed_meanwhile_is_ruled_on_again(taught):
