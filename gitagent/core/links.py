@@ -19,6 +19,7 @@ from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import Attempt, TaskRecord
 
 _SHORT: Final = 12  # characters of an object id
+_SECOND: Final = 19  # characters of a time without a fraction, which only some have
 
 
 class About(StrEnum):
@@ -205,13 +206,8 @@ def times(count: int, what: str) -> str:
 def in_order(links: Iterable[Link], gaps: Iterable[str]) -> list[Link]:
     """Return links oldest first, each once, and then what is missing."""
     known = dict.fromkeys(links)
-    ordered = sorted(known, key=lambda link: _second(link.at))
+    ordered = sorted(known, key=lambda link: link.at[:_SECOND])
     return [*ordered, *(Link(About.GAP, "", text) for text in gaps)]
-
-
-def _second(at: str) -> str:
-    """Return a time without its fraction, which only some records have."""
-    return at.partition(".")[0].removesuffix("Z")
 
 
 def task_of(facts: Facts, name: str | None) -> TaskRecord | None:

@@ -20,6 +20,7 @@ OPEN: Final = "they have not ended"
 UNTRIED: Final = "no try at them came to an end of its own"
 BEGUN: Final = "a try came before their first coin"
 TENDS: Final = "they tend the memory, and are given all of it"
+EMPTY: Final = "nothing was in the memory when they began"
 OTHER_COIN: Final = "their record says other than their coin"
 
 # Such an attempt is no try: it was cut off, or it goes on with what it was told.
@@ -121,6 +122,8 @@ def _row(
         return TENDS
     told = first.memory
     items = counted.get(first.target, frozenset()) | frozenset(told.withheld)
+    if not items:
+        return EMPTY
     recalled, kept = toss(record.id, items, told.rate)
     if not _agree(told, frozenset(kept), recalled=recalled):
         return OTHER_COIN

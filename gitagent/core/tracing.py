@@ -32,13 +32,15 @@ from gitagent.core.remembering import Op, Ruled, Ruling
 from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord
 
+_TAKES_BACK: Final = frozenset({Op.WITHDRAW, Op.DISPUTE, Op.DECIDE})
 _LATER: Final = 5  # attempts without what was withdrawn that are told one by one
 
 
 def of_item(facts: Facts, slug: str) -> list[Link]:
     """Return all that is known of an item, oldest first, and what is not."""
     rulings = [each for each in facts.rulings if _concerns(each, slug)]
-    links = [link for each in rulings for link in _admission(facts, each, slug)]
+    first = [each for each in rulings if not _takes_back(each, slug)]
+    links = [link for each in first for link in _admission(facts, each, slug)]
     gaps = [] if rulings else ["No ruling admitted it: it came past the executor."]
     given = [*receivers(facts, {slug})]
     for record, attempt in given:
@@ -49,6 +51,10 @@ def of_item(facts: Facts, slug: str) -> list[Link]:
     for found, now in facts.proposals:
         if slug in {now.operation.slug, now.operation.against}:
             links += proposed(found, now)
+    # Many things happen within a second: what takes back comes after what led to it.
+    for ruling in rulings:
+        if ruling not in first:
+            links += _admission(facts, ruling, slug)
     links += marked(facts, slug)
     if not given:
         gaps.append("Nobody has received it yet.")
@@ -163,10 +169,10 @@ def _spared(facts: Facts, slug: str, begin: str) -> tuple[list[Link], list[str]]
     later.sort(key=lambda pair: pair[1].started)
     spared = []
     for record, attempt in later:
-        if any(each.slug == slug for each in attempt.memory.received):
-            links += exposed(facts, record, attempt, slug)
-        else:
+        if all(each.slug != slug for each in attempt.memory.received):
             spared.append((record, attempt))
+        elif attempt.started > begin:  # within that second it came before
+            links += exposed(facts, record, attempt, slug)
     for record, attempt in spared[:_LATER]:
         count = times(len(attempt.memory.received), "item")
         text = f"{name_of(record, attempt)} was given {count}, and not {slug}"
@@ -214,7 +220,8 @@ def _work(record: TaskRecord | None, submission: Submission) -> Iterator[Link]:
             text = f"{name} received {each.slug} by {each.way}"
             yield Link(About.RECEIVED, attempt.started, text, each.blob)
     text = f"{submission.id} was submitted"
-    yield Link(About.WORK, submission.created, text, submission.tip)
+    created = f"{submission.created[:19]}Z"  # without its fraction
+    yield Link(About.WORK, created, text, submission.tip)
 
 
 def _taught(facts: Facts, slugs: Iterable[str]) -> Iterator[Link]:
@@ -240,6 +247,13 @@ def _citing(facts: Facts, submission: Submission) -> Iterator[str]:
 def _concerns(ruling: Ruling, slug: str) -> bool:
     return any(slug in _slugs(each) for each in ruling.ruled) or any(
         each.slug == slug for each in ruling.files
+    )
+
+
+def _takes_back(ruling: Ruling, slug: str) -> bool:
+    return any(
+        slug in _slugs(each) and each.operation.op in _TAKES_BACK
+        for each in ruling.ruled
     )
 
 

@@ -74,7 +74,7 @@ def test_people_read_a_sentence_a_table_and_what_is_needed(repo):
 
     assert answer.lines[0].startswith("No effect of recall can be told yet, of 3 tasks")
     assert "1 (50 %)" in answer.out
-    assert "346 tasks find a difference of 20 points" in answer.out
+    assert "346 find 20 points, and 1,345 find 10" in answer.lines[0]
     assert one.lines[0].startswith("No effect of it can be told yet, of 2 tasks")
     assert told(repo, "--item", "it")["recall"] is None
 
@@ -88,7 +88,10 @@ def test_an_item_that_hurts_is_named_with_its_figures(repo, monkeypatch):
         landed(repo, name, Exposure(rate=RATE, withheld=("it",)))
     (against,) = told(repo)["withdraw"]
     answer = call(repo, "memory", "effect")
+    one = call(repo, "memory", "effect", "--item", "it")
 
+    assert one.lines[0].startswith("it hurts: -100 points")
+    assert "tasks find a difference of 20 points in four of five cases" in one.out
     assert ("it", "hurts", 6) == (
         against["slug"],
         against["kind"],

@@ -210,8 +210,15 @@ def test_a_task_that_landed_and_was_asked_for_anew_counts_as_it_landed():
     assert row(again, landing(GIVEN)).first_try
 
 
+def test_a_task_that_began_with_an_empty_memory_is_left_out():
+    found = rows([task(GIVEN, attempt())], [], set(), {})
+
+    assert {outcomes.EMPTY: 1} == found.left_out
+
+
 def test_rows_are_in_order_of_their_beginning():
     late = task(KEPT, replace(attempt(), started="2026-11-02T00:00:00Z"))
-    found = rows([late, task(GIVEN, attempt())], [], set(), {})
+    counted = {TARGET: frozenset({"a"})}
+    found = rows([late, task(GIVEN, attempt())], [], set(), counted)
 
     assert [GIVEN, KEPT] == [each.task for each in found.rows]

@@ -11,7 +11,7 @@ from gitagent.cli.here import Here
 from gitagent.core import uplift
 from gitagent.core.interval import LEVEL, Difference
 from gitagent.core.outcomes import Row
-from gitagent.core.uplift import LARGE, SMALL, Comparison, Harm
+from gitagent.core.uplift import LARGE, SMALL, Comparison, Harm, Verdict
 from gitagent.daemon import effects
 from gitagent.errors import UserError
 
@@ -149,7 +149,8 @@ def _whole(found: Comparison, what: str, rate: float) -> Iterator[str]:
         ),
     ]
     yield from page.table(rows)
-    if plan := uplift.enough(rate):
+    plan = uplift.enough(rate)
+    if plan and found.verdict is not Verdict.UNKNOWN:  # else it was said above
         yield ""
         yield (
             f"At a rate of {rate:g}, {plan[LARGE]:,} tasks find a difference of"
