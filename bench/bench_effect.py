@@ -146,7 +146,7 @@ def _finds(rows: list[Row], level: float) -> bool:
 def main() -> int:
     """Print the tables; the exit code says whether the trials came out as asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=500)
+    parser.add_argument("--seeds", type=int, default=200)
     asked = parser.parse_args()
     began = time.perf_counter()
     shares()
