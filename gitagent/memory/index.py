@@ -38,6 +38,8 @@ class Index:
     @property
     def note(self) -> str:
         """What a person should know of the last search, a sentence; "": nothing."""
+        if self._file.problem:
+            return f"Nothing can be searched here: {self._file.problem}."
         return "" if self._vectors is None else self._vectors.note
 
     def close(self) -> None:

@@ -68,6 +68,7 @@ class IndexFile:
         folder = place.cache_root(common_dir) / "memory"
         self.path = folder / f"search-{VERSION}.sqlite3"
         self.in_memory = False
+        self.problem = ""  # why there cannot be one, not even in memory
         self.opened = 0  # times; what was told of it before is void after one more
         self._turn = threading.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -87,7 +88,7 @@ class IndexFile:
         if left <= 0 or not self._turn.acquire(timeout=left):
             return None
         try:
-            for _ in range(3):
+            for again in (False, True, True):
                 try:
                     return self._once(work, until)
                 except sqlite3.Error as error:
@@ -95,7 +96,10 @@ class IndexFile:
                     self._undo()
                     if code in _LATER:
                         return None
-                    if code in _UNWRITABLE or not self._discard():
+                    if self.in_memory:
+                        self.problem = str(error)
+                        return None
+                    if again or code in _UNWRITABLE or not self._discard():
                         self._close()
                         self.in_memory = True
                 except OSError:

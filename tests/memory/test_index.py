@@ -9,7 +9,7 @@ import pytest
 
 from gitagent.core.episode import Ended, Episode
 from gitagent.errors import GitError
-from gitagent.memory import gather, sync
+from gitagent.memory import gather, indexfile, sync
 from gitagent.memory.index import Index
 from gitagent.memory.indexfile import VERSION
 from tests.support.repos import Repo
@@ -299,6 +299,17 @@ def test_where_nothing_can_be_written_it_is_kept_in_memory(library: Library):
     assert library.follow()
     assert ["docs/pasta.md"] == library.names("boil pasta")
     assert library.index._file.in_memory
+
+
+def test_where_sqlite_lacks_what_it_takes_the_reason_is_told(
+    library: Library, monkeypatch
+):
+    monkeypatch.setattr(indexfile, "_TABLES", "CREATE VIRTUAL TABLE word USING no5 (a)")
+
+    assert not library.follow()
+    assert [] == library.index.search("boil pasta")
+    expected = "Nothing can be searched here: no such module: no5."
+    assert expected == library.index.note
 
 
 def test_with_a_full_disk_it_is_kept_in_memory(library: Library):
