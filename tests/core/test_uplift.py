@@ -25,7 +25,7 @@ from gitagent.core.uplift import (
 )
 
 TRIALS = 200
-FEW = 25
+FEW = 20
 
 
 def made(count, *, first_try, recalled=True, given=(), withheld=(), **fields):
@@ -55,7 +55,7 @@ def arms(given, withheld, **fields):
 @cache
 def without_effect() -> list[list[Row]]:
     items = (("a", 0.0), ("b", 0.0))
-    return [trial(seed, 120, Truth(items=items)) for seed in range(TRIALS)]
+    return [trial(seed, 80, Truth(items=items)) for seed in range(TRIALS)]
 
 
 def test_without_an_effect_nothing_is_found_in_95_of_100_trials():
