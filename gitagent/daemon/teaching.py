@@ -240,7 +240,7 @@ class Teacher:
         changed = here.settings.memory.changed
         slug = _text(given, "slug")
         text, items = lookup.shown(self._repo, here.objects, here.shelf, slug, changed)
-        return {"text": text, "items": _plain(items), "done": bool(items)}
+        return {"text": text, "items": _plain(items), "done": slug in here.shelf.items}
 
     def _recall(self, here: _Here, name: str, given: Mapping[str, Any]) -> Answer:
         text, lately = _text(given, "text"), _pairs(given)

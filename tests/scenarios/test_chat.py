@@ -13,6 +13,7 @@ from gitagent.core.chat import Decide, Greeting, Hello, Stop, Told
 from gitagent.host import place
 from gitagent.host.socket import ask
 from tests.support.builtin import GPT, World
+from tests.support.cli import call
 from tests.support.daemon import gitagent
 from tests.support.provider import Call, Gate, Provider, Say
 from tests.support.repos import Repo
@@ -22,10 +23,14 @@ from tests.worker.loop.talk import Person
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    files = {"src/a.py": "ANSWER = 42\n", ".agent/memory/units.md": "Metres, always.\n"}
     with Provider() as provider:
-        made = World(Repo.make(tmp_path / "repo", files), provider)
+        made = World(
+            Repo.make(tmp_path / "repo", {"src/a.py": "ANSWER = 42\n"}), provider
+        )
         made.start()
+        says = ("--kind", "fact", "--line", "The ANSWER is 42.")
+        added = ("add", "answer", *says, "--source", "main:src/a.py:1-1")
+        assert 0 == call(made.repo, "memory", *added).code
         yield made
         made.close()
 
@@ -59,7 +64,7 @@ def test_a_chat_looks_starts_a_task_and_outlives_both_its_processes(world):
         "talk",
         [
             Call("read", {"path": "src/a.py"}),
-            Call("search_memory", {"query": "metres"}),
+            Call("search_memory", {"query": "answer"}),
             Say("It is 42."),
             Call("write", {"path": "src/a.py", "content": "no"}),
             Call(
@@ -78,9 +83,12 @@ def test_a_chat_looks_starts_a_task_and_outlives_both_its_processes(world):
         started = first.answer("r2")
         first.say("Are you there?", "r3")
         gate.wait()
-        os.kill(leader(world), signal.SIGKILL)
+        led = leader(world)
+        os.kill(led, signal.SIGKILL)
         with pytest.raises(EOFError):
             first.until(Greeting)
+    # Its connections may be closed before what it listens at is.
+    wait_for(lambda: not Path(f"/proc/{led}").exists(), timeout=10, what="it is gone")
     gate.release.set()
     with person(world, Hello(since=2**53 - 1)) as second:
         second.say("Are you there?", "r3")
@@ -97,7 +105,7 @@ def test_a_chat_looks_starts_a_task_and_outlives_both_its_processes(world):
     assert "Here I am again." == back.text
     assert ["r1", "r2", "r3"] == requests
     assert "ANSWER = 42" in results["read"]["text"]
-    assert "Metres, always." in results["search_memory"]["text"]
+    assert "] The ANSWER is 42." in results["search_memory"]["text"]
     assert "failed" == results["write"]["state"]
     assert "ANSWER = 42\n" == world.show("src/a.py")
     assert "done" == results["start_task"]["state"]
