@@ -1,9 +1,6 @@
 """The labelled set: how well the search does, with the figures printed."""
 
 import sys
-from importlib.util import find_spec
-
-import pytest
 
 from gitagent.core.scoring import FIGURES, Scores, scores
 from gitagent.core.settings import Memory
@@ -43,7 +40,6 @@ def test_words_alone_find_what_people_say_they_should(repo: Repo):
     assert {} == below(found)
 
 
-@pytest.mark.skipif(find_spec("wordllama") is None, reason="the extra is not installed")
 def test_vectors_add_to_what_words_find(repo: Repo):
     words = figures(repo)
 
