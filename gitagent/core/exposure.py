@@ -73,7 +73,7 @@ def cut(text: str, pieces: Iterable[tuple[str, str]], whose: str) -> tuple[Told,
     """Return a text as pieces, each with who put it there; the rest is ``whose``.
 
     ``pieces`` are producer and text of parts of it, in order. Put together again it is
-    the same text.
+    the same text, without empty lines at both ends.
     """
     found: list[Told] = []
     at = 0

@@ -150,6 +150,7 @@ def house(
     breaker: Breaker | None = None,
     bounds: Bounds | None = None,
     server_tools: bool = False,
+    asked: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Iterator[House]:
     """Serve one provider at ``url``, and others by name for ``fallback``."""
     prices = {} if price is None else {MODEL: dict(price)}
@@ -185,6 +186,7 @@ def house(
         short=shorts.append,
         breaker=breaks,
         status=lambda: {"task": "fix"},
+        asked=asked,
         bounds=bounds,
     )
     with gateway, connect(path / "s") as client:

@@ -206,6 +206,43 @@ def test_the_model_and_the_state_of_the_task_can_be_asked_for(tmp_path):
         assert {"task": "fix"} == found.client.get("/gitagent/status").json()
 
 
+def remembering(op, given):
+    if op == "search":
+        return {"text": f"{given['query']} is known"}
+    return {"error": f"There is no {op}."}
+
+
+@pytest.mark.parametrize(
+    ("op", "content", "status", "said"),
+    [
+        ("search", b'{"query": "x"}', 200, {"text": "x is known"}),
+        ("other", b"", 400, {"error": "There is no other."}),
+        ("search", b"{", 400, {"error": "It is no JSON object."}),
+        ("search", b"[]", 400, {"error": "It is no JSON object."}),
+        ("search", b"[" * 9999, 400, {"error": "It is no JSON object."}),
+        ("search", b" " * 300_000, 400, {"error": "It has more than 256 KiB."}),
+    ],
+)
+def test_the_memory_is_asked_through_a_door(tmp_path, op, content, status, said):
+    with house(tmp_path, asked=remembering) as found:
+        answer = found.client.post(f"/gitagent/memory/{op}", content=content)
+
+    assert status == answer.status_code
+    assert said == answer.json()
+
+
+def test_without_a_memory_or_the_token_there_is_no_door(tmp_path):
+    with house(tmp_path) as found:
+        none = found.client.post("/gitagent/memory/search", json={"query": "x"})
+    with house(tmp_path, asked=remembering) as found:
+        with connect(found.path, "another") as client:
+            wrong = client.post("/gitagent/memory/search", json={"query": "x"})
+        got = found.client.get("/gitagent/memory/search")
+
+    assert (404, 401, 404) == (none.status_code, wrong.status_code, got.status_code)
+    assert () == tuple(found.journal.records)
+
+
 @pytest.mark.parametrize(
     ("content", "headers", "status"),
     [

@@ -66,6 +66,7 @@ class Reminding:
     def __init__(self, ask: Asked) -> None:
         self._ask = ask
         self._rests = 0.0  # until when nothing is asked
+        self._away = ""  # why
         self._heard = 0  # number of the newest words that were recalled by
 
     def __call__(self, entries: Sequence[Entry]) -> list[Entry]:
@@ -103,7 +104,8 @@ class Reminding:
         if found is None or found.get("empty"):
             return
         told = _text(found)
-        why = "" if told else f": {found.get('skipped') or found.get(door.AWAY)}"
+        skipped = found.get("skipped") or found.get(door.AWAY) or found.get("error")
+        why = "" if told else f": {skipped}"
         yield Entry(Kind.INPUT, text=told, what=RECALL + why, items=received(found))
 
     def _told(
@@ -111,13 +113,14 @@ class Reminding:
     ) -> dict[str, Any] | None:
         """Ask; None: there is nobody to ask just now."""
         if clock.monotonic() < self._rests:
-            return None
+            return {door.AWAY: self._away} if self._away else None
         found = self._ask(op, asked, seconds)
         if found.get(door.NONE):
-            self._rests = inf
+            self._rests, self._away = inf, ""
             return None
         if door.AWAY in found or "error" in found:
             self._rests = clock.monotonic() + _REST_S
+            self._away = str(found.get(door.AWAY) or found["error"])
         return found
 
 

@@ -19,7 +19,7 @@ from gitagent.worker.inside import lines
 from gitagent.worker.inside.place import Place
 from tests.support.repos import Repo
 
-TOOLS = ["ask", "finish", "task_status"]
+TOOLS = ["ask", "finish", "task_status", "search_memory", "show_memory"]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from gitagent.core.question import Question
 from gitagent.host.clock import now, stamp
 from gitagent.worker import questions, returns
-from gitagent.worker.inside import place
+from gitagent.worker.inside import place, tools
 from gitagent.worker.inside.tools import call
 
 DONE = {"status": "done", "summary": "It works.", "divergence": "None"}
@@ -218,6 +218,15 @@ def test_a_task_that_cannot_be_read_is_said(use, where, content):
 
 
 class Gateway(BaseHTTPRequestHandler):
+    def do_POST(self):
+        given = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append((self.path.removeprefix("/gitagent/memory/"), given))
+        body = json.dumps(self.server.said.get(self.server.asked[-1][0], {})).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_GET(self):
         token = self.headers["x-api-key"]
         body = self.server.body if token == "secret" else b"{}"  # noqa: S105
@@ -232,6 +241,7 @@ class Gateway(BaseHTTPRequestHandler):
 @pytest.fixture
 def gateway():
     with HTTPServer(("127.0.0.1", 0), Gateway) as server:
+        server.asked, server.said = [], {}
         server.code, server.body = 200, b'{"usd": {"spent": 1.5, "left": 3.5}}'
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -272,3 +282,80 @@ def test_a_gateway_that_is_away_is_said(use):
         port = free.getsockname()[1]
 
     assert "away" in asked_gateway(use, f"http://127.0.0.1:{port}/gitagent/status")
+
+
+@pytest.fixture
+def remembering(use, gateway):
+    """Give a function that calls a tool where the memory says what a test says."""
+
+    def ask(tool, given, **said):
+        gateway.said = said
+        environ = {"GITAGENT_STATUS_URL": gateway.url, "GITAGENT_TOKEN": "secret"}
+        return (*use(tool, given, **environ), gateway.asked)
+
+    return ask
+
+
+ADD = {"op": "add", "slug": "tabs"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "op", "asked"),
+    [
+        ("search_memory", {"query": "x"}, "search", {"query": "x"}),
+        ("show_memory", {"slug": "x"}, "show", {"slug": "x"}),
+        ("remember", ADD, "propose", {"operation": ADD}),
+    ],
+)
+def test_the_memory_answers_after_what_does_not_hold_any_more(
+    remembering, tool, given, op, asked
+):
+    said = {"text": "It is so.", "done": True, "corrections": "One is withdrawn."}
+    text, done, calls = remembering(tool, given, **{op: said})
+
+    assert ("One is withdrawn.\n\nIt is so.", True) == (text, done)
+    assert [(op, asked)] == calls
+
+
+def test_each_other_answer_begins_with_it_too(remembering, where):
+    told = {"told": [{"producer": "memory", "text": "One is withdrawn."}]}
+    returned = {"status": "done", "divergence": "None"}
+    text, done, _ = remembering("finish", returned, corrections=told)
+
+    assert text.startswith("One is withdrawn.\n\nRecorded: done.")
+    assert done
+    assert where.returned.exists()
+
+
+def test_what_a_person_has_to_decide_is_asked(remembering, where):
+    question = {"text": "May it?", "options": ["yes", "no"]}
+    said = {"text": "Stop here.", "done": False, "question": question}
+    text, done, _ = remembering("remember", ADD, propose=said)
+
+    assert ("Stop here.", False) == (text, done)
+    assert "May it?" == questions.parse(where.question.read_bytes())[0].text
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [({"error": "No."}, "No."), ({}, "The memory said nothing.")],
+)
+def test_a_memory_that_has_no_answer_says_so(remembering, answer, said):
+    assert (said, False) == remembering("show_memory", {}, show=answer)[:2]
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:x/"])
+def test_without_a_way_to_it_there_is_no_memory(use, url):
+    found = use("show_memory", {"slug": "x"}, GITAGENT_STATUS_URL=url)
+
+    assert ("There is no memory here.", False) == found
+
+
+def test_who_may_not_remember_is_not_offered_it(give, where):
+    give(may=["write", "remember"])
+    granted = tools.withheld(where)
+    give(may=["write"])
+
+    assert (frozenset(), frozenset({"remember"})) == (granted, tools.withheld(where))
+    (where.given / "task.json").unlink()
+    assert {"remember"} == tools.withheld(where)
