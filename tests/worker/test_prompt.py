@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitagent.core.agent import Agent
+from gitagent.core.exposure import Delivery, Told
 from gitagent.core.question import Answer, Question
 from gitagent.core.settings import Sandbox, Settings
 from gitagent.core.task import Attempt, Instruction, Outcome
@@ -70,6 +71,22 @@ def test_each_part_has_the_name_of_who_put_it_there(asked):
         "output of attempt 0",
     ] == list(found)
     assert all(text.strip() == text for text in found.values())
+
+
+def test_what_earlier_work_teaches_stands_before_the_task_as_it_was_cut(work, tmp_path):
+    work.agent = HELPER
+    told = (Told("memory brief", "Known:", "\n"), Told("memory: tabs@1", "Tabs."))
+    memory = Delivery(told, handoff="## Where it stands")
+    order, folder = work.order(feedback="It broke."), Folder(tmp_path, confined=True)
+    found = prompt.parts(order, folder, KNOWN, memory=memory)
+    resumed = prompt.resumed(order, folder, KNOWN, memory=memory)
+    producers = [each.producer for each in found]
+
+    assert ["memory brief", "memory: tabs@1"] == producers[4:6]
+    assert ["handoff", "output of attempt 0"] == producers[-2:]
+    assert "\n\nKnown:\nTabs.\n\n# Task fix: " in prompt.joined(found)
+    assert "handoff" not in [each.producer for each in resumed]
+    assert "Known:\nTabs." in prompt.joined(resumed)
 
 
 def test_the_text_is_the_parts_and_nothing_else(work, tmp_path):

@@ -264,3 +264,16 @@ def test_nothing_else_is_asked_through_the_door(folder):
 
     assert "no such thing" in made.asked("begin", {})["error"]
     assert "no such thing" in taught_by(None, folder).asked("show", {})["error"]
+
+
+def test_an_attempt_is_told_and_has_it_on_record_after_a_crash_too(work):
+    work.agent = Agent(
+        "plain", "command", argv=("sh", "-c", "cat $GITAGENT_PROMPT_FILE")
+    )
+    end = work.run(teacher=Teacher())
+    told = work.log(end)
+    (work.folder / "end.json").unlink()
+    again = work.recover()
+
+    assert Exposure((ONE,), 0.1) == end.attempt.memory == again.attempt.memory
+    assert told.index("One.") < told.index("# Task fix: ")
