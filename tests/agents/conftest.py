@@ -24,6 +24,7 @@ SETTINGS = f"""\
 target = "main"
 
 [worker]
+parallel = 3
 timeout = "5m"
 
 [model]
@@ -74,11 +75,14 @@ class Place:
         self.daemon = Daemon.start(self.repo, env=env)
         return self.daemon
 
-    def task(self, name: str, text: str, script: Script, **front: Any) -> None:
+    def task(
+        self, name: str, text: str, script: Script, agent: str = "", **front: Any
+    ) -> None:
         """Commit a task, and say what its model answers."""
         self.provider.script(name, script, bare=self.program == "aider")
         rows = "".join(f"{key} = {json.dumps(value)}\n" for key, value in front.items())
-        body = f'+++\nagent = "{self.program}"\n{rows}+++\n# {text}\n\n{text}\n'
+        agent = agent or self.program
+        body = f'+++\nagent = "{agent}"\n{rows}+++\n# {text}\n\n{text}\n'
         self.repo.commit({f".agent/tasks/{name}.md": body}, f"Ask for {name}")
 
     def record(self, name: str) -> dict[str, Any]:
