@@ -143,7 +143,7 @@ def test_the_server_answers_whatever_it_is_sent(inside, where):
     assert "say less" in text(huge)
     assert "no such tool" in text(unknown)
     assert "Recorded" in text(surrogate)
-    assert "error" in nested
+    assert nested["result"]["isError"]
     assert {} == alive["result"]
     assert "\ufffd" == returns.parse(where.returned.read_bytes()).divergence
 
