@@ -7,6 +7,7 @@ the environment; opencode, which takes no address from there, by its configurati
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gitagent.worker.backends import opencode, program, version
@@ -42,7 +43,8 @@ def prepare(
     env = environment(means)
     home: tuple[tuple[str, bytes], ...] = ()
     if _opencode(agent.argv[0]):
-        env += opencode.environment(order, means)
+        # The session names the server; named twice, it would be started twice.
+        env += opencode.environment(order, replace(means, mcp=()))
         home = opencode.FILES
     spec = {
         "argv": [found.path, *agent.argv[1:]],
