@@ -12,8 +12,8 @@ from gitagent.core.submission import Submission
 from gitagent.core.task import TaskRecord
 from gitagent.daemon.outputs import find, require_attempt
 from gitagent.errors import UserError
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
-from gitagent.lander.archived import Archived
 from gitagent.worker import exchanges
 
 # What stands before a block's words, or all that stands after them.

@@ -16,11 +16,11 @@ from gitagent.core.task import TaskRecord
 from gitagent.daemon import overview
 from gitagent.errors import GitagentError, LostRace, UserError
 from gitagent.files import record
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.records import Records
 from gitagent.git.repository import Repository
 from gitagent.host import clock
-from gitagent.lander.archived import Archived
 
 _TRIES: Final = 10
 _LONG: Final = 50  # names, from which on a record is made small again

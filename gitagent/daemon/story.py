@@ -10,9 +10,9 @@ from gitagent.core.task import TaskRecord
 from gitagent.errors import UserError
 from gitagent.files import record
 from gitagent.git import records
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.host.clock import stamp
-from gitagent.lander.archived import Archived
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from gitagent.core.task import Refusal
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import UserError
 from gitagent.git import rulings
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
-from gitagent.lander.archived import Archived
 from gitagent.lander.submit import ref_of
 
 

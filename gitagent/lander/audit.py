@@ -10,10 +10,10 @@ from typing import Final
 
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import GitError, UserError
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.lander import submit
-from gitagent.lander.archived import Archived
 from gitagent.lander.trail import Kind, Step, lands, step, steps
 
 SHOWN: Final = 50  # the newest; who has more looks at the log

@@ -15,10 +15,10 @@ from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record
 from gitagent.git import records
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host import clock
-from gitagent.lander.archived import Archived
 
 _KIND = "submission"
 

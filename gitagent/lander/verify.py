@@ -13,10 +13,10 @@ from typing import Final
 from gitagent.core.settings import Settings
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import GitError, UserError
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.lander import submit
-from gitagent.lander.archived import Archived
 from gitagent.lander.chains import chain_problems
 from gitagent.lander.cover import Covers
 from gitagent.lander.proof import Proof

@@ -12,11 +12,11 @@ from itertools import pairwise
 from gitagent.core.layout import ARCHIVE
 from gitagent.core.settings import Settings
 from gitagent.errors import GitError, UserError
+from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host.clock import stamp
 from gitagent.lander import witness
-from gitagent.lander.archived import Archived
 from gitagent.lander.trail import first_parents
 from gitagent.lander.verify import Finding
 

@@ -9,8 +9,8 @@ from gitagent.core.layout import SUBMISSIONS
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.errors import LostRace, UserError
 from gitagent.git import records
+from gitagent.git.archived import Archived
 from gitagent.lander import submit
-from gitagent.lander.archived import Archived
 from tests.support.lander import Bench, archive
 
 # Children of one process, so that they are at the same point when the pipe closes;
