@@ -24,18 +24,23 @@ def found(objects: Objects, task: str = "") -> list[Ruling]:
     ]
 
 
-def state(objects: Objects, ruling: Ruling) -> str:
-    """Return where the commit of a ruling is, in a word or two; "": it has none."""
+def state(objects: Objects, ruling: Ruling, target: str = "") -> str:
+    """Return where the commit of a ruling is, in a word or two; "": it has none.
+
+    ``target`` is the target's commit, which a person's command may have been killed
+    before it moved; what a task asked for lands as a submission, whatever it is.
+    """
     if not ruling.commit:
         return ""
     if not ruling.submission:
-        return "on the target"
+        there = target and objects.ancestor(ruling.commit, target)
+        return "on the target" if there else "not on the target"
     made = ledger.submission(objects, ruling.submission)
     return str(made.state) if made else "not submitted yet"
 
 
-def values(objects: Objects, ruling: Ruling) -> dict[str, Any]:
-    """Return a ruling as JSON's values."""
+def values(objects: Objects, ruling: Ruling, target: str = "") -> dict[str, Any]:
+    """Return a ruling as JSON's values; ``target`` as in `state`."""
     return {
         "at": ruling.at,
         "by": ruling.by,
@@ -43,18 +48,18 @@ def values(objects: Objects, ruling: Ruling) -> dict[str, Any]:
         "attempt": ruling.attempt or None,
         "commit": ruling.commit or None,
         "submission": ruling.submission or None,
-        "state": state(objects, ruling) or None,
+        "state": state(objects, ruling, target) or None,
         "operations": [_operation(each) for each in ruling.ruled],
         "record": ruling.oid,
     }
 
 
-def lines(objects: Objects, ruling: Ruling) -> Iterator[str]:
+def lines(objects: Objects, ruling: Ruling, target: str = "") -> Iterator[str]:
     """Yield a ruling for people: what became of each operation, and why."""
     whose = f"{ruling.task} #{ruling.attempt}" if ruling.task else ruling.by
     count = sum(each.admitted for each in ruling.ruled)
     said = f"{count} of {len(ruling.ruled)} admitted"
-    if where := state(objects, ruling):
+    if where := state(objects, ruling, target):
         said += f", {ruling.submission or ruling.commit[:12]} {where}"
     yield f"{ruling.at}  {clean.line(whose)}  {said}"
     yield from page.table([_row(each) for each in ruling.ruled])
@@ -63,7 +68,9 @@ def lines(objects: Objects, ruling: Ruling) -> Iterator[str]:
 def _row(ruled: Ruled) -> tuple[str, ...]:
     operation = ruled.operation
     word = "admitted" if ruled.admitted else "refused"
-    return (word, operation.op, ruled.slug or operation.slug, ruled.reason)
+    slug = ruled.slug or operation.slug
+    about = f"{slug} against {operation.against}" if operation.against else slug
+    return (word, operation.op, about, ruled.reason)
 
 
 def _operation(ruled: Ruled) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from gitagent.core.layout import AUTOMATIONS
 from gitagent.core.settings import Settings
 from gitagent.core.submission import SubmissionState
 from gitagent.core.task import SETTLED, TaskState
+from gitagent.daemon.approving import sign_with
 from gitagent.daemon.overview import Overview, overview
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import ConfigError, UserError
@@ -56,7 +57,8 @@ def close(
 
     ``handoff`` is text for whoever goes on, kept byte for byte. ``to`` is where the
     bundle goes, ``now``: also while something runs. The tag is signed with ``key``,
-    `lander.signing_key` or Git's own, if there is one.
+    `lander.signing_key` or Git's own, if there is one; where decisions have to be
+    signed there has to be one, since no clone would believe the chapter.
 
     Raises:
         ConfigError: the name cannot be one, or the handoff is too large.
@@ -75,6 +77,7 @@ def close(
         settings, _, problem = SettingsInForce().at(objects, seen.commit)
         if settings is None:
             raise UserError(problem or "the target has no settings")
+        sign = _signer(repo, settings, key)
         commit = _kept(repo, objects, seen, name)
         begun = commit is not None
         if commit is None:
@@ -90,7 +93,6 @@ def close(
                 f"the chapter {name} was closed with another handoff",
                 "choose another name",
             )
-        sign = _signer(repo, settings, key)
         tagged = chapters.tag(repo, objects, name, commit, author(repo), sign)
     with repo.objects() as objects:  # the tag may lie in what an older one has not seen
         found = next(x for x in chapters.closed(repo, objects) if x.name == name)
@@ -178,7 +180,10 @@ def _state(objects: Objects, commit: str, name: str) -> Carried:
 
 
 def _signer(repo: Repository, settings: Settings, key: Path | None) -> Sign | None:
-    if key is not None:
-        return signer(key.absolute())
-    found = settings.lander.signing_key or configured_key(repo)
-    return signer(found) if found else None
+    """Return what signs the tag. Raises UserError where nobody would believe it."""
+    if key is None and settings.lander.signing_key:
+        return signer(settings.lander.signing_key)
+    if found := sign_with(repo, settings, key, "chapters"):
+        return found
+    own = configured_key(repo)
+    return signer(own) if own else None

@@ -25,7 +25,7 @@ from gitagent.host import clock
 from gitagent.host.failpoint import failpoint
 from gitagent.memory.desk import Desk, carry_out
 from gitagent.memory.evidence import Verify, examine
-from gitagent.memory.log import append
+from gitagent.memory.log import FETCH, append, elsewhere
 from gitagent.memory.shelf import Shelf, Shelves
 
 _TRIES: Final = 100  # commits of others on the target that may come first
@@ -143,18 +143,25 @@ class _Writer:
 
     def write(self, make: _Make) -> Ruling:
         until = clock.monotonic() + _PATIENCE_S
+        at, what, ruling = "", "", None
         for _ in range(_TRIES):
             old = self.objects.ref(self.ref)
             if old is None:
                 raise UserError(f"{self.ref} has no commits yet", "make a first commit")
-            made = make(old)
-            ruling = self._ruling(old, made)
+            # A second log could never be joined to the first, and without that one
+            # every item looks as if nobody had admitted it.
+            if elsewhere(self.repo, self.objects, old):
+                raise UserError("the memory's log is not in this clone", FETCH)
+            if ruling is None or at != old:
+                made = make(old)
+                at, what, ruling = old, made.what, self._ruling(old, made)
             if not ruling.commit and not self.origin.task:
                 return ruling
             if self.submit or not ruling.commit:
                 return append(self.repo, self.objects, ruling)
             try:
-                return self._land(old, ruling, made.what)
+                ruling = self._record(old, ruling)
+                return self._land(old, ruling, what)
             except LostRace:
                 continue
             except Busy:
@@ -183,14 +190,20 @@ class _Writer:
         submission = submission_id(commit) if self.submit else ""
         return replace(ruling, commit=commit, files=files, submission=submission)
 
-    def _land(self, old: str, ruling: Ruling, what: str) -> Ruling:
-        """Record a ruling, and move the target to its commit. Raises as `execute`."""
+    def _record(self, old: str, ruling: Ruling) -> Ruling:
+        """Record a ruling once, if nothing is in the way. Raises as `execute`."""
+        if ruling.oid:
+            return ruling
         if blocked := look(self.repo, self.ref, ruling.commit):
             raise UserError(blocked.reason.rstrip("."))
         if self.objects.ref(self.ref) != old:
             raise LostRace(f"{self.ref} was moved meanwhile")
         ruling = append(self.repo, self.objects, ruling)
         failpoint("memory-recorded")
+        return ruling
+
+    def _land(self, old: str, ruling: Ruling, what: str) -> Ruling:
+        """Move the target to a ruling's commit. Raises as `execute`."""
         result = advance(self.repo, self.ref, old, ruling.commit, f"gitagent: {what}")
         if isinstance(result, Blocked):
             raise UserError(result.reason.rstrip("."))

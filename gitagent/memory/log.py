@@ -6,14 +6,19 @@ the last word: what it put there is admitted, what came before it is not any mor
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
+from gitagent.core.layout import MEMORY, OPERATIONS
 from gitagent.core.remembering import Ruling
 from gitagent.errors import GitError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.git.rulings import append, read_all
 
-__all__ = ["Admitted", "append", "blobs", "read_all"]
+__all__ = ["FETCH", "Admitted", "append", "blobs", "elsewhere", "read_all"]
+
+FETCH: Final = "run: git fetch origin 'refs/gitagent/memory/*:refs/gitagent/memory/*'"
+_OURS: Final = ("^Gitagent-Record: memory$", "^Gitagent-Submission: ")
 
 
 def blobs(objects: Objects) -> frozenset[tuple[str, str]]:
@@ -21,6 +26,19 @@ def blobs(objects: Objects) -> frozenset[tuple[str, str]]:
     return frozenset(
         (each.slug, each.blob) for ruling in read_all(objects) for each in ruling.files
     )
+
+
+def elsewhere(repo: Repository, objects: Objects, commit: str) -> bool:
+    """Whether the memory of a commit was written with a log that is not here.
+
+    So it is in a clone, to which Git brings no such refs. What the trailers say admits
+    nothing, and only tells which mend to name. Walks the history where there is no log.
+    """
+    if objects.ref(OPERATIONS) is not None or objects.path(commit, MEMORY[:-1]) is None:
+        return False
+    ours = (f"--grep={each}" for each in _OURS)
+    done = repo.git.run("log", "-1", "--format=%H", *ours, commit, "--", MEMORY)
+    return bool(done.text.strip())
 
 
 @dataclass(slots=True)

@@ -19,11 +19,12 @@ from gitagent.files import clean, memoryfile
 from gitagent.files.text import FILE_LIMIT
 from gitagent.git.objects import BLOB, EXECUTABLE, LINK, TREE, Entry, Objects
 from gitagent.git.repository import Repository
-from gitagent.memory.log import Admitted, read_all
+from gitagent.memory.log import FETCH, Admitted, elsewhere, read_all
 from gitagent.memory.marks import marks
 
 _MANY: Final = 8  # shelves that are remembered
 _PARSED: Final = 50_000  # items that are remembered
+_AWAY: Final = "the log that may admit it is not in this clone"
 _KINDS: Final = {TREE: "a folder", LINK: "a symbolic link", EXECUTABLE: "executable"}
 
 
@@ -139,13 +140,14 @@ class Shelves:
             return Shelf(commit, refused=(_odd(root, "it has to be a folder"),))
         newest = self._admitted.newest(objects, commit, rulings)
         if (self._folder.tree, self._folder.newest) != (entry.oid, newest):
-            self._folder = self._opened(objects, entry.oid, newest)
+            away = not rulings and elsewhere(self._repo, objects, commit)
+            self._folder = self._opened(objects, entry.oid, newest, away=away)
         items = self._folder.items
         told = marks(self._repo, objects, commit, items)
         return Shelf(commit, entry.oid, items, told, self._folder.refused)
 
     def _opened(
-        self, objects: Objects, tree: str, newest: Mapping[str, str]
+        self, objects: Objects, tree: str, newest: Mapping[str, str], *, away: bool
     ) -> _Folder:
         items: dict[str, Item] = {}
         refused: list[Refusal] = []
@@ -156,7 +158,7 @@ class Shelves:
                 or each.mode != BLOB
                 or newest.get(found.slug) != each.oid
             ):
-                found = self._item(objects, each, newest)
+                found = self._item(objects, each, newest, away=away)
             if isinstance(found, Item):
                 items[found.slug] = found
             elif found is not None:
@@ -164,7 +166,7 @@ class Shelves:
         return _Folder(tree, newest, items, tuple(refused))
 
     def _item(
-        self, objects: Objects, entry: Entry, newest: Mapping[str, str]
+        self, objects: Objects, entry: Entry, newest: Mapping[str, str], *, away: bool
     ) -> Item | Refusal | None:
         """Return what one entry of the folder is; None: a chapter's."""
         path = MEMORY + entry.name
@@ -175,7 +177,8 @@ class Shelves:
             kind = _KINDS.get(entry.mode, "no item")
             return _odd(path, f"it is {kind}, and only regular .md files belong here")
         if entry.oid != newest.get(slug):
-            return _odd(path, " ".join(_past(slug, newest)))
+            past = f"{_AWAY}; {FETCH}" if away else " ".join(_past(slug, newest))
+            return _odd(path, past)
         key = (entry.name, entry.oid)
         found = self._parsed.get(key)
         if found is None:

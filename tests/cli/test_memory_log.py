@@ -69,6 +69,24 @@ def test_each_operation_stands_there_with_what_became_of_it_newest_first(repo):
     } == newest["operations"][0]
 
 
+def test_a_commit_that_never_came_to_the_target_is_told_as_that(repo):
+    ok = Ruled(ADD, admitted=True, reason="It rests on a:1-1.")
+    loose = repo.git("commit-tree", "HEAD^{tree}", "-m", "Killed before the swap")
+    rule(repo, ok, task="", commit=repo.head())
+    rule(repo, ok, task="", commit=loose)
+    newest, oldest = call(repo, "memory", "log", "--json").json["rulings"]
+
+    assert f"{loose[:12]} not on the target" in call(repo, "memory", "log").out
+    assert ["not on the target", "on the target"] == [newest["state"], oldest["state"]]
+
+
+def test_a_dispute_names_both(repo):
+    clash = Operation(Op.DISPUTE, "locks", against="old", because="Both cannot be.")
+    rule(repo, Ruled(clash, admitted=True, reason="Both cannot be."))
+
+    assert "dispute  locks against old" in call(repo, "memory", "log").out
+
+
 def test_one_task_can_be_asked_for(repo):
     rule(repo, LEFT, task="first")
     rule(repo, LEFT)

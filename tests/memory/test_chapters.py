@@ -218,6 +218,8 @@ def test_a_shallow_clone_is_refused(writer: Writer, tmp_path: Path):
     writer.bench.repo.git(
         "clone", "-q", "--depth=1", f"file://{writer.bench.repo.path}", str(there)
     )
+    log = "refs/gitagent/memory/operations"
+    Repo(there).git("fetch", "-q", "--depth=1", "origin", f"{log}:{log}")
 
     with pytest.raises(UserError, match="shallow"):
         chapters.close(discover(there), "spring")
@@ -450,9 +452,14 @@ def test_where_decisions_are_signed_the_chapter_has_to_be(
 ):
     key, repo = Key.make(tmp_path / "key"), writer.bench.repo
     trust = settings_text("true", '[trust]\nallowed_signers = "signers"')
+    plain = close(writer).bundle
     repo.commit({"signers": key.allowed(ME), ".agent/config.toml": trust}, "Trust")
     clone = fork(writer, tmp_path)
-    plain, signed = close(writer).bundle, close(writer, "summer", key=key.path).bundle
+    before = repo.refs()
+    with pytest.raises(UserError, match="chapters have to be signed here"):
+        close(writer, "summer")
+    assert before == repo.refs()
+    signed = close(writer, "summer", key=key.path).bundle
 
     with pytest.raises(UserError, match="not to be believed here: it is not signed"):
         restore(clone, plain)

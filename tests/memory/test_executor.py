@@ -15,7 +15,7 @@ from gitagent.core.ident import submission_id
 from gitagent.core.layout import OPERATIONS
 from gitagent.core.remembering import Filed, Op, Operation, Ruling
 from gitagent.daemon.memory import change
-from gitagent.errors import UserError
+from gitagent.errors import Busy, UserError
 from gitagent.files import memoryfile
 from gitagent.git import rulings
 from gitagent.git.advance import advance
@@ -275,6 +275,24 @@ def test_a_target_that_moves_in_between_is_read_again(
     assert ["one.txt", "two.txt"] == [
         path for path in writer.bench.repo.paths() if path in {"one.txt", "two.txt"}
     ]
+
+
+def test_however_long_a_lock_is_held_one_ruling_is_recorded(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+):
+    held = iter(range(3))
+
+    def locked(*args: object) -> object:
+        if next(held, None) is not None:
+            raise Busy("git is at work")
+        return advance(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(executor, "advance", locked)
+    monkeypatch.setattr(executor, "_PAUSE_S", 0.0)
+    ruling = writer.ask(add("sums"))
+
+    assert writer.bench.target == ruling.commit
+    assert (ruling,) == rulings.read_all(writer.bench.objects)
 
 
 def test_two_at_once_are_both_there(writer: Writer):

@@ -1,5 +1,7 @@
 """What of the memory's folder counts, however it came there."""
 
+import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +13,12 @@ from gitagent.core.exposure import Received, Way
 from gitagent.core.layout import MEMORY, OPERATIONS
 from gitagent.core.remembering import Filed, Ruling
 from gitagent.core.settings import Lander, Strategy
+from gitagent.daemon.memory import change
 from gitagent.errors import UserError
 from gitagent.files import memoryfile
 from gitagent.files.message import annotated
 from gitagent.git import rulings
+from gitagent.git.repository import discover
 from gitagent.lander.audit import Audit
 from gitagent.lander.land import Landed
 from gitagent.memory.shelf import Shelves
@@ -311,3 +315,28 @@ def test_two_shelves_of_one_commit_are_one(writer: Writer):
 
     assert shelves.at(facts, target) is shelves.at(facts, target)
     assert memoryfile.path_of("sums") == SUMS
+
+
+def test_a_clone_without_the_log_is_told_to_fetch_it_and_writes_none(
+    writer: Writer, tmp_path: Path
+):
+    writer.ask(add("sums"))
+    path = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", writer.bench.repo.path, path], check=True)
+    repository = discover(path)
+    fetch = re.compile("run: git (fetch origin) '(refs/gitagent/memory/.*)'")
+    with repository.objects() as objects:
+        commit = objects.ref(MAIN) or ""
+        (refused,) = Shelves(repository).at(objects, commit).refused
+        with pytest.raises(UserError) as caught:
+            change(repository, [withdraw("sums")])
+        found = fetch.search(refused.reason)
+
+        assert found
+        assert fetch.search(caught.value.line())
+
+        mend = [*found[1].split(), "-q", found[2]]
+        subprocess.run(["git", "-C", path, *mend], check=True)
+        fetched = Shelves(repository).at(objects, commit)
+
+    assert (["sums"], ()) == ([*fetched.items], fetched.refused)

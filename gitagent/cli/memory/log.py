@@ -1,9 +1,14 @@
 """``gitagent memory log``: what was asked of the memory, and what became of it."""
 
+from contextlib import suppress
+
 import click
 
 from gitagent.cli import ruled, say
 from gitagent.cli.here import Here
+from gitagent.core.layout import HEADS
+from gitagent.daemon import remembered
+from gitagent.errors import UserError
 
 
 @click.command(name="log")
@@ -21,14 +26,18 @@ def command(here: Here, task: str, count: int, as_json: bool) -> None:  # noqa: 
     Example:
       gitagent memory log distil-s-0123456789ab
     """
+    target = ""
     with here.repository.objects(fast=True) as objects:
         found = ruled.found(objects, task)[:count]
+        refs = objects.refs(HEADS)
+        with suppress(UserError):
+            target = remembered.target(here.repository, objects, refs)[1]
         if as_json:
-            rows = [ruled.values(objects, each) for each in found]
+            rows = [ruled.values(objects, each, target) for each in found]
             say.dump({"version": 1, "rulings": rows})
             return
         for each in found:
-            for line in ruled.lines(objects, each):
+            for line in ruled.lines(objects, each, target):
                 say.out(line)
     if not found:
         whose = f"task {task}" if task else "this repository"
