@@ -1,11 +1,12 @@
 """What every test gets: a private home, a private Git configuration, no GIT_* leaks."""
 
 import contextlib
+import gc
 import itertools
 import os
 import pwd
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def pytest_configure() -> None:
         runs = not found.f_flag & os.ST_NOEXEC and os.access(_MEMORY, os.W_OK)
         if runs and found.f_bavail * found.f_frsize >= _ROOM:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector the tests: they are many, and stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
