@@ -3,10 +3,10 @@
 Whether memory helps is told from these and from how the attempts ended.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 _APART: Final = "\n\n"
 
@@ -67,6 +67,13 @@ class Delivery:
 def producer(slug: str, blob: str) -> str:
     """Return who put words there that are an item's."""
     return f"memory: {slug}@{blob[:12]}" if blob else f"memory: {slug}"
+
+
+def received(answer: Mapping[str, Any]) -> tuple[Received, ...]:
+    """Return what an answer of the memory gives: slug, blob and way of each item."""
+    return tuple(
+        Received(slug, blob, Way(way)) for slug, blob, way in answer.get("items", ())
+    )
 
 
 def cut(text: str, pieces: Iterable[tuple[str, str]], whose: str) -> tuple[Told, ...]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from gitagent.core.exposure import Received, Way
 from gitagent.host.socket import stream
 
 # As `model.gateway` has it, which takes long to load.
@@ -68,10 +67,3 @@ def ask(
         none = answer.status == http.client.NOT_FOUND
         return {AWAY: "The memory is not to be had here.", NONE: none}
     return said
-
-
-def received(answer: Mapping[str, Any]) -> tuple[Received, ...]:
-    """Return the items that an answer gives."""
-    return tuple(
-        Received(slug, blob, Way(way)) for slug, blob, way in answer.get("items", ())
-    )

@@ -14,7 +14,15 @@ from typing import Any, Final
 from gitagent.core import effect as effects
 from gitagent.core import plain
 from gitagent.core.effect import Effect, Effects
-from gitagent.core.exposure import NOTHING, Delivery, Exposure, Received, Told, Way
+from gitagent.core.exposure import (
+    NOTHING,
+    Delivery,
+    Exposure,
+    Received,
+    Told,
+    Way,
+    received,
+)
 from gitagent.core.grants import GATED
 from gitagent.core.ident import is_oid
 from gitagent.core.memory import From, read_source
@@ -22,7 +30,6 @@ from gitagent.core.reach import Facts, Kind
 from gitagent.core.remembering import Operation, Ruled
 from gitagent.files import proposed
 from gitagent.worker import heard, proposals
-from gitagent.worker.door import received
 from gitagent.worker.folder import Folder, exists
 from gitagent.worker.order import Order
 from gitagent.worker.prompt import latest

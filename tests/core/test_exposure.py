@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitagent.core.exposure import Told, cut, producer
+from gitagent.core.exposure import Received, Told, Way, cut, producer, received
 
 
 def test_an_item_is_named_with_its_object():
@@ -39,3 +39,10 @@ def test_put_together_again_it_is_the_same_text(text, pieces):
 
     assert text.strip("\n") == (together + (found[-1].text if found else ""))
     assert all(each.text for each in found)
+
+
+def test_the_items_of_an_answer_are_read():
+    answer = {"items": [["tabs", "a" * 40, "lookup"]]}
+
+    assert (Received("tabs", "a" * 40, Way.LOOKUP),) == received(answer)
+    assert () == received({})

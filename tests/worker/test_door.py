@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from gitagent.core.exposure import Received, Way
 from gitagent.worker import door
 from tests.model.house import TOKEN, house
 
@@ -86,10 +85,3 @@ def test_whatever_goes_wrong_is_a_value(data, said):
 def test_an_address_that_is_none_is_told():
     with pytest.raises(ValueError, match="Port"):
         door.beside("http://127.0.0.1:x/", 1)
-
-
-def test_the_items_of_an_answer_are_read():
-    answer = {"items": [["tabs", "a" * 40, "lookup"]]}
-
-    assert (Received("tabs", "a" * 40, Way.LOOKUP),) == door.received(answer)
-    assert () == door.received({})

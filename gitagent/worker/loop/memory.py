@@ -10,10 +10,9 @@ from math import inf
 from typing import Any, Final
 
 from gitagent.core.conversation import CallState, Entry, Kind, Origin, in_force
-from gitagent.core.exposure import Received, Way
+from gitagent.core.exposure import Received, Way, received
 from gitagent.host import clock
 from gitagent.worker import door
-from gitagent.worker.door import received
 from gitagent.worker.loop.bodies import Output
 from gitagent.worker.loop.bodies import Way as How
 
