@@ -45,8 +45,8 @@ def teaches(submission: Submission, snapshot: Snapshot) -> bool:
     )
 
 
-def owed(snapshot: Snapshot) -> Iterator[Remember]:
-    """Yield the rulings that tasks are owed, the oldest first.
+def owed(snapshot: Snapshot) -> list[Remember]:
+    """Return the rulings that tasks are owed, the oldest first.
 
     A ruling is about all that the attempts up to its own have proposed. One whose
     commit was rejected is made anew on what the target has by then, a few times.
@@ -54,17 +54,14 @@ def owed(snapshot: Snapshot) -> Iterator[Remember]:
     ruled: dict[str, list[Ruling]] = {}
     for each in snapshot.memory.rulings:
         ruled.setdefault(each.task, []).append(each)
-    asking = [
-        record
-        for record in snapshot.records.values()
-        if record.settled
-        and (record.id in ruled or any(each.proposed for each in record.attempts))
-    ]
-    for record in sorted(asking, key=lambda r: (r.since, r.id)):
+    found = []
+    for record in snapshot.records.values():
         known = ruled.get(record.id, [])
-        found = _again(record, known, snapshot) or _first(record, known, snapshot)
-        if found is not None:
-            yield found
+        if record.settled and (known or any(a.proposed for a in record.attempts)):
+            again = _again(record, known, snapshot)
+            found.append(again or _first(record, known, snapshot))
+    some = [each for each in found if each is not None]
+    return sorted(some, key=lambda each: (each.record.since, each.record.id))
 
 
 def weighed(action: Remember) -> tuple[tuple[Attempt, str], ...]:
@@ -87,8 +84,8 @@ def _distil(snapshot: Snapshot) -> Iterator[AddTask]:
     if not snapshot.memory.distillers:
         return
     refused = {each.path for each in snapshot.refused}
-    landed = (s for s in snapshot.submissions.values() if teaches(s, snapshot))
-    for each in sorted(landed, key=lambda s: (s.since, s.id)):
+    new = []
+    for each in snapshot.submissions.values():
         name = task_of(each.id)
         known = (
             name in snapshot.tasks
@@ -96,8 +93,10 @@ def _distil(snapshot: Snapshot) -> Iterator[AddTask]:
             or name in snapshot.records
             or f"{TASKS}{name}.md" in refused
         )
-        if not known:
-            yield AddTask(each, snapshot.memory.distillers[each.config or ""])
+        if not known and teaches(each, snapshot):
+            new.append(each)
+    for each in sorted(new, key=lambda s: (s.since, s.id)):
+        yield AddTask(each, snapshot.memory.distillers[each.config or ""])
 
 
 def _unsubmitted(snapshot: Snapshot) -> Iterator[Ruling]:

@@ -26,6 +26,7 @@ class Facts:
     _gone: set[str] = field(default_factory=set)  # submissions that were archived
     _tip: str | None = None
     _rulings: tuple[Ruling, ...] = ()
+    _submitted: frozenset[str] = frozenset()  # by them
     _distillers: dict[str, str] = field(default_factory=dict)  # by settings; "": none
 
     def read(
@@ -56,6 +57,9 @@ class Facts:
             self._rulings = tuple(
                 each for each in found if each.ruled or not each.files
             )
+            self._submitted = frozenset(
+                each.submission for each in self._rulings if each.submission
+            )
             self._tip = tip
 
     def _named(
@@ -74,8 +78,7 @@ class Facts:
         refs: Mapping[str, str],
         submissions: Mapping[str, Submission],
     ) -> frozenset[str]:
-        wanted = {each.submission for each in self._rulings if each.submission}
-        unknown = wanted - submissions.keys() - self._gone
+        unknown = self._submitted - submissions.keys() - self._gone
         if unknown:
             chains = {ref: oid for ref, oid in refs.items() if ref.startswith(ARCHIVE)}
             self._gone |= {
