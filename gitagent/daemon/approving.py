@@ -96,9 +96,7 @@ def plan(repo: Repository, objects: Objects, name: str) -> Plan:
     if submission.settled:
         raise UserError(f"{submission.id} is {submission.state} for good")
     _, target = find_target(repo, objects)
-    settings, _, problem = SettingsInForce().at(objects, target)
-    if settings is None:
-        raise UserError(problem or "the target has no settings")
+    settings = SettingsInForce().require(objects, target)
     if objects.ancestor(submission.tip, target):
         raise UserError(f"the target has what {submission.id} brings already")
     record = tasks.read(objects, submission.task) if submission.task else None

@@ -123,9 +123,7 @@ def _joining(
             "restore into a new repository: git init",
         )
     commit = refs[target]
-    settings, _, problem = SettingsInForce().at(objects, commit)
-    if settings is None:
-        raise UserError(problem or "the target has no settings")
+    settings = SettingsInForce().require(objects, commit)
     short = target.removeprefix(HEADS)
     if objects.merge_base(commit, brought.commit) is None:
         raise UserError(

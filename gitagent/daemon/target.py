@@ -88,6 +88,17 @@ class SettingsInForce:
                 return parsed, blob, problem
         return None, None, problem
 
+    def require(self, objects: Objects, commit: str) -> Settings:
+        """Return the settings for a commit of the target.
+
+        Raises:
+            UserError: neither it nor a commit before it has any that parse.
+        """
+        settings, _, problem = self.at(objects, commit)
+        if settings is None:
+            raise UserError(problem or "the target has no settings")
+        return settings
+
     def of(self, objects: Objects, blob: str) -> Settings | None:
         """Return the settings that a blob holds, None if they cannot be had."""
         try:
