@@ -6,11 +6,18 @@ from contextlib import contextmanager
 import pytest
 
 from gitagent.core.conversation import Call
-from gitagent.model.anthropic_api import request
 from gitagent.model.provider import Answered, Ask, Message, Stop, Tool, Wrong
 from gitagent.model.runaway import PIECES
 from tests.model.asking import SAID, line, own
 from tests.model.raw import HEAD, chunk, raw, say
+
+
+def body_of(ask: Ask, model: str) -> dict:
+    """Return a request's body; its module takes a second to import: not to collect."""
+    from gitagent.model.anthropic_api import request  # noqa: PLC0415
+
+    return request(ask, model)
+
 
 CACHED = {"type": "ephemeral"}
 TOOLS = (Tool("a", "A", {"type": "object"}), Tool("b", "B", {"type": "object"}))
@@ -227,7 +234,7 @@ def test_the_cache_is_told_where_to_end_at_most_four_times():
         Message("assistant", "Four"),
         Message("user", "Five", (Answered("c3", "Six"),)),
     ]
-    body = request(Ask("System", tuple(said), TOOLS, most=10), "m")
+    body = body_of(Ask("System", tuple(said), TOOLS, most=10), "m")
 
     marked = [
         piece
@@ -248,7 +255,7 @@ def test_the_cache_is_told_where_to_end_at_most_four_times():
 
 
 def test_what_is_not_there_is_not_marked():
-    body = request(Ask(" ", (Message("user", "One"), Message("user", " "))), "m")
+    body = body_of(Ask(" ", (Message("user", "One"), Message("user", " "))), "m")
 
     assert {"system", "tools"} & set(body) == set()
     assert 1 == len(body["messages"]) == json.dumps(body).count("cache_control")
@@ -270,6 +277,6 @@ def test_what_is_not_there_is_not_marked():
     ],
 )
 def test_blocks_that_are_not_those_of_the_turn_are_made_anew(kept):
-    body = request(Ask("", (Message("user", "One"), kept)), "m")
+    body = body_of(Ask("", (Message("user", "One"), kept)), "m")
 
     assert [{"type": "text", "text": "Hi"}] == body["messages"][1]["content"]

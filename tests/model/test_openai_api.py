@@ -6,12 +6,19 @@ from contextlib import contextmanager
 import pytest
 
 from gitagent.core.conversation import Call
-from gitagent.model.openai_api import request
 from gitagent.model.provider import Answered, Ask, Message, Stop, Tool, Wrong
 from gitagent.model.runaway import PIECES
 from tests.model.asking import SAID, line, own, scripted
 from tests.model.raw import HEAD, answer, chunk, raw, say
 from tests.support.provider import Fault, Say
+
+
+def body_of(ask: Ask, model: str) -> dict:
+    """Return a request's body; its module takes a second to import: not to collect."""
+    from gitagent.model.openai_api import request  # noqa: PLC0415
+
+    return request(ask, model)
+
 
 TOOL = Tool("a", "A", {"type": "object"})
 
@@ -264,7 +271,7 @@ def test_a_request_is_of_the_form_that_servers_know():
             {"role": "tool", "tool_call_id": "c2", "content": ""},
             {"role": "user", "content": "Two"},
         ],
-    } == request(Ask("S", said, (TOOL,), most=9), "m")
+    } == body_of(Ask("S", said, (TOOL,), most=9), "m")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +285,7 @@ def test_a_request_is_of_the_form_that_servers_know():
     ],
 )
 def test_a_message_that_is_not_that_of_the_turn_is_made_anew(kept):
-    body = request(Ask("", (kept,)), "m")
+    body = body_of(Ask("", (kept,)), "m")
 
     assert [{"role": "assistant", "content": "Hi"}] == body["messages"]
 

@@ -8,13 +8,12 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import mcp_types as types
 import pytest
 
 from gitagent.core.conversation import CallState, Origin
 from gitagent.core.settings import Mcp
 from gitagent.host.cancel import Cancel
-from gitagent.worker.inside import doing, mcp_host
+from gitagent.worker.inside import doing
 from gitagent.worker.inside import servers as inner
 from gitagent.worker.loop.bodies import Output, Way
 from gitagent.worker.loop.servers import Servers
@@ -119,6 +118,11 @@ def test_what_is_no_text_is_told_by_kind_and_size(plain):
 
 
 def test_an_answer_without_measure_is_cut_to_what_can_come_out():
+    # Each takes a second to import: not when the tests are collected.
+    import mcp_types as types  # noqa: PLC0415
+
+    from gitagent.worker.inside import mcp_host  # noqa: PLC0415
+
     block = types.TextContent(text="\u4e00" * (3 << 20))
     more = {"done": True, "more": "x" * (20 << 20)}
     answer = mcp_host._answer(
