@@ -13,7 +13,7 @@ import tomli_w
 
 from gitagent.core.candidate import Change, PathChange
 from gitagent.core.distil import KIND
-from gitagent.core.exposure import Told
+from gitagent.core.exposure import Told, producer
 from gitagent.core.layout import LANDINGS, RECORD_FOLDERS
 from gitagent.core.memory import Item, shown, written
 from gitagent.core.remembering import Operation
@@ -78,9 +78,9 @@ def material(
         ("What its agent said of it: claims, and no evidence", _claims(task)),
         ("What it changed", _changed(repo, objects, landed, changes)),
         ("What its attempts proposed: claims as well", _asked(objects, task)),
-        ("The items of the memory", _items(shelf)),
     )
-    return tuple(Told(PRODUCER, f"# {title}\n\n{text}") for title, text in parts)
+    told = [Told(PRODUCER, f"# {title}\n\n{text}") for title, text in parts]
+    return (*told, *_items(shelf))
 
 
 def _changes(objects: Objects, landed: Submission) -> tuple[PathChange, ...] | None:
@@ -228,9 +228,13 @@ def _row(operation: Operation) -> str:
     )
 
 
-def _items(shelf: "Shelf") -> str:
-    parts = [_item(each, shelf) for each in shelf.told()]
-    return "\n\n".join(parts) or "There are none yet."
+def _items(shelf: "Shelf") -> Iterator[Told]:
+    """Yield all items, each by itself, with who put it there."""
+    items = shelf.told()
+    said = "" if items else "\n\nThere are none yet."
+    yield Told(PRODUCER, f"# The items of the memory{said}")
+    for each in items:
+        yield Told(producer(each.slug, each.blob), _item(each, shelf))
 
 
 def _item(item: Item, shelf: "Shelf") -> str:

@@ -157,15 +157,17 @@ def it_begins_with_all_that_is_known(world: Stepped) -> None:
     with opened.objects() as objects:
         told = material(opened, objects, shelf(world.repo), work)
         gone = material(opened, objects, shelf(world.repo), "s-000000000000")
-    note, claims, changed, asked, items = (each.text for each in told)
+    note, claims, changed, asked, *items = (each.text for each in told)
     assert f"# The note of {work}, commit {commit}" in note
     assert "## Checks" in note
     assert "claims, and no evidence" in claims
     assert "I have said how long locks are held." in claims
     assert f"`{commit}:rules.txt:4-4`\n\n```text\n{LOCKS}\n```" in changed
     assert "- withdraw `cache`: it is not so (no source)" in asked
-    assert "[cache@" in items
-    assert ":rules.txt:2-2`" in items
+    assert "# The items of the memory" == items[0]
+    assert items[1].startswith("[cache@")
+    assert ":rules.txt:2-2`" in items[1]
+    assert "memory: cache@" in told[5].producer
     assert ["# The landing s-000000000000\n\nIt cannot be read here any more."] == [
         each.text for each in gone
     ]
