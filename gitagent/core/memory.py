@@ -166,7 +166,8 @@ def _text(what: str, text: str, most: int, *, one_line: bool = False) -> Iterato
         yield f"Its {what} has to be on one line, without tabs."
     if found := _HIDDEN.search(text):
         code = f"U+{ord(found[0]):04X}"
-        yield f"Its {what} has the character {code}, which nobody would see."
+        mend = "; end its lines with LF alone" if "\r\n" in text else ""
+        yield f"Its {what} has the character {code}, which nobody would see{mend}."
 
 
 def _others(what: str, slugs: tuple[str, ...], own: str) -> Iterator[str]:

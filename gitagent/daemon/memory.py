@@ -7,20 +7,18 @@ is read comes from the shelf of the target's commit.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitagent.core.layout import HEADS
 from gitagent.core.memory import From, Item, Source, written
 from gitagent.core.remembering import Operation, Ruling
 from gitagent.core.settings import Settings
-from gitagent.daemon.entry import find_target
+from gitagent.daemon import remembered
 from gitagent.daemon.target import SettingsInForce
-from gitagent.daemon.verifying import Verifier
 from gitagent.errors import UserError
 from gitagent.files import clean, memoryfile
 from gitagent.files.fields import nearest
-from gitagent.git.identity import author
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.memory.evidence import Verify, resolve
-from gitagent.memory.executor import Origin, execute
 from gitagent.memory.shelf import Shelf, Shelves
 from gitagent.memory.standing import find, lines_of
 
@@ -46,11 +44,23 @@ class Cited:
 
 def held(repo: Repository, objects: Objects) -> Held:
     """Return the memory. Raises UserError where there is no target or no settings."""
-    target, commit = find_target(repo, objects)
-    settings, _, problem = SettingsInForce().at(objects, commit)
-    if settings is None:
-        raise UserError(problem or "the target has no settings")
+    target, commit, settings = _target(repo, objects)
     return Held(target, settings, Shelves(repo).at(objects, commit))
+
+
+def shelf(repo: Repository, objects: Objects) -> Shelf:
+    """Return what the memory holds; its settings, slow to read, are not looked at.
+
+    Raises UserError where there is no target.
+    """
+    _, commit = remembered.target(repo, objects, objects.refs(HEADS))
+    return Shelves(repo).at(objects, commit)
+
+
+def _target(repo: Repository, objects: Objects) -> tuple[str, str, Settings]:
+    target, commit = remembered.target(repo, objects, objects.refs(HEADS))
+    settings = SettingsInForce().require(objects, commit)
+    return target, commit, settings
 
 
 def change(
@@ -65,11 +75,13 @@ def change(
             theirs is in the way: nothing was changed.
         Busy, LostRace: others are at work on the target all the time.
     """
+    # Loading these takes longer than all that a reader does.
+    from gitagent.daemon.verifying import Verifier  # noqa: PLC0415
+    from gitagent.git.identity import author  # noqa: PLC0415
+    from gitagent.memory.executor import Origin, execute  # noqa: PLC0415
+
     with repo.objects() as objects:
-        target, commit = find_target(repo, objects)
-        settings, _, problem = SettingsInForce().at(objects, commit)
-        if settings is None:
-            raise UserError(problem or "the target has no settings")
+        target, _, settings = _target(repo, objects)
         return execute(
             repo,
             objects,

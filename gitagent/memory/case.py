@@ -115,6 +115,8 @@ class Case:
             return f'there is no kind "{what}"; there are {", ".join(Kind)}'
         if asked.op in _TWO:
             return ""
+        if asked.op is Op.WITHDRAW and not asked.because.strip():
+            return f"it does not say why {asked.slug} goes"
         if asked.op is Op.ADD:
             self.item = self._added()
         else:
@@ -185,9 +187,10 @@ class Case:
             return f"{old.slug} says that already, so there is nothing to change"
         for other in self._alike(item):
             if other.status in COUNTS:
-                return f"{other.slug} says that already; update that one"
+                return f"{other.slug} says that already; update or supersede that one"
             if self.strict:
                 return f"{other.slug} said that, and is {other.status}{_why(other)}"
+            self.warning = f"{other.slug} was {other.status} before{_why(other)}"
         return ""
 
     def _alike(self, item: Item) -> Iterator[Item]:
@@ -206,7 +209,7 @@ class Case:
         doubt = self._doubt()
         if self.strict:
             return doubt
-        self.warning = doubt
+        self.warning = "; ".join(part for part in (self.warning, doubt) if part)
         return ""
 
     def _doubt(self) -> str:

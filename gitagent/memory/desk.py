@@ -108,7 +108,11 @@ class _Work:
             self._put(item)
             return self._supersede(item) or (slug, f"It was {known.status} before.")
         if _said(known) == _said(item):
-            return f"{slug} says that already, word for word."
+            mend = ""
+            if {x.quote for x in known.sources} != {x.quote for x in item.sources}:
+                how = "add it under another name that supersedes"
+                mend = f" To cite something else, {how} {slug}."
+            return f"{slug} says that already, word for word.{mend}"
         name = self._free(slug)
         if problem := id_problem(name):
             return (

@@ -246,7 +246,9 @@ class _Session:
         for number, operation in enumerate(operations):
             if number in full:
                 said = f"With it {full[number]} items would count, and {self.limit}"
-                why = f"{said} are the most; withdraw one first."
+                over = full[number] - self.limit
+                few = "one" if over == 1 else str(over)
+                why = f"{said} are the most; withdraw {few} first."
                 done.append(Ruled(operation, admitted=False, reason=why))
                 continue
             before = desk.count

@@ -75,6 +75,10 @@ def test_a_sound_item_has_no_problem():
             {"body": "a\rb"},
             "Its body has the character U+000D, which nobody would see.",
         ),
+        (
+            {"body": "a\r\nb"},
+            "Its body has the character U+000D, which nobody would see; end its lines",
+        ),
         ({"body": "\na"}, "Its body begins or ends with an empty line."),
         ({"body": "  "}, "Its body says nothing."),
         (

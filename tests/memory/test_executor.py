@@ -129,8 +129,9 @@ def passes(command: str, tree: str) -> str:
 def test_a_person_may_say_anew_what_was_withdrawn(writer: Writer):
     writer.ask(add("sums"))
     writer.ask(withdraw("sums"))
-    writer.ask(add("sums"))
+    again = writer.one(add("sums"))
 
+    assert "sums was withdrawn before: It is not so." == again.warning
     assert {"sums": "active"} == writer.statuses
 
 
@@ -154,6 +155,10 @@ def test_saying_the_same_again_is_no_dispute_whatever_commit_it_names(writer: Wr
 
     assert not ruled.admitted
     assert "sums says that already, word for word." == ruled.reason
+
+    other = writer.one(add("sums", sources=(f"main:{FACTS}:1-2",)))
+
+    assert "add it under another name that supersedes sums." in other.reason
     assert {"sums": "active"} == writer.statuses
 
 
@@ -226,8 +231,12 @@ def test_room_that_a_later_operation_makes_is_room(writer: Writer):
 def test_with_a_smaller_limit_than_before_things_still_get_fewer(writer: Writer):
     writer.ask(add("a"), add("b", "Water is wet.", sources=(f"main:{FACTS}:3-3",)))
     writer.limit = 0
+    refused = writer.one(add("c", "Three is odd."))
 
-    assert not writer.one(add("c", "Three is odd.")).admitted
+    assert not refused.admitted
+    assert "With it 3 items would count, and 0 are the most; withdraw 3 first." == (
+        refused.reason
+    )
     assert writer.one(withdraw("a")).admitted
 
 

@@ -10,7 +10,7 @@ from gitagent.cli.here import Here
 from gitagent.core.memory import COUNTS, Item, said, written
 
 if TYPE_CHECKING:
-    from gitagent.daemon.memory import Held
+    from gitagent.memory.shelf import Shelf
 
 
 @click.command(name="list")
@@ -24,28 +24,33 @@ def command(here: Here, everything: bool, as_json: bool) -> None:  # noqa: FBT00
     Example:
       gitagent memory list --all
     """
-    from gitagent.daemon.memory import held  # noqa: PLC0415 - start time
+    from gitagent.daemon import memory  # noqa: PLC0415 - start time
 
-    with here.repository.objects() as objects:
-        found = held(here.repository, objects)
+    repo = here.repository
+    with repo.objects() as objects:
+        if as_json:
+            held = memory.held(repo, objects)
+            limit, found = held.settings.memory.limit, held.shelf
+        else:
+            limit, found = 0, memory.shelf(repo, objects)
     items = [
         item
-        for _, item in sorted(found.shelf.items.items())
+        for _, item in sorted(found.items.items())
         if everything or item.status in COUNTS
     ]
     if as_json:
-        say.dump(_json(found, items))
+        say.dump(_json(found, items, limit))
         return
     for line in _lines(found, items):
         say.out(line)
-    if not items:
-        told = "no item counts; see: gitagent memory list --all"
-        empty = "the memory has nothing; see: gitagent memory add --help"
-        say.note(told if found.shelf.items else empty)
+    if not items and found.items:
+        say.note("no item counts; see: gitagent memory list --all")
+    elif not items and not found.refused:
+        say.note("the memory has nothing; see: gitagent memory add --help")
 
 
-def _lines(found: "Held", items: list[Item]) -> Iterator[str]:
-    marks = found.shelf.marks
+def _lines(found: "Shelf", items: list[Item]) -> Iterator[str]:
+    marks = found.marks
     rows = [
         (
             item.status,
@@ -57,26 +62,25 @@ def _lines(found: "Held", items: list[Item]) -> Iterator[str]:
         for item in items
     ]
     yield from page.table(rows, indent="")
-    if found.shelf.refused:
-        yield ""
+    if found.refused:
+        if rows:
+            yield ""
         yield "Refused"
-        refused = found.shelf.refused
-        yield from page.table([("refused", each.reason) for each in refused])
+        yield from page.table([("refused", each.reason) for each in found.refused])
 
 
-def _json(found: "Held", items: list[Item]) -> dict[str, Any]:
-    shelf = found.shelf
+def _json(found: "Shelf", items: list[Item], limit: int) -> dict[str, Any]:
     return {
         "version": 1,
-        "commit": shelf.commit,
-        "limit": found.settings.memory.limit,
-        "count": shelf.count,
+        "commit": found.commit,
+        "limit": limit,
+        "count": found.count,
         "items": [row(found, item) for item in items],
-        "refused": [{"path": r.path, "reason": r.reason} for r in shelf.refused],
+        "refused": [{"path": r.path, "reason": r.reason} for r in found.refused],
     }
 
 
-def row(found: "Held", item: Item) -> dict[str, Any]:
+def row(found: "Shelf", item: Item) -> dict[str, Any]:
     """Return what the JSON says of an item."""
     return {
         "slug": item.slug,
@@ -84,7 +88,7 @@ def row(found: "Held", item: Item) -> dict[str, Any]:
         "line": item.line,
         "status": item.status,
         "updated": item.updated,
-        "marks": [said(each) for each in found.shelf.marks.get(item.slug, ())],
+        "marks": [said(each) for each in found.marks.get(item.slug, ())],
         "sources": [written(each) for each in item.sources],
         "supersedes": list(item.supersedes),
         "disputes": list(item.disputes),

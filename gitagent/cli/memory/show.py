@@ -11,7 +11,8 @@ from gitagent.cli.memory.list import row
 from gitagent.core.memory import Item, said, written
 
 if TYPE_CHECKING:
-    from gitagent.daemon.memory import Cited, Held
+    from gitagent.daemon.memory import Cited
+    from gitagent.memory.shelf import Shelf
 
 
 @click.command(name="show")
@@ -33,10 +34,10 @@ def command(here: Here, slug: str, evidence: bool, as_json: bool) -> None:  # no
 
     repo = here.repository
     with repo.objects() as objects:
-        found = memory.held(repo, objects)
-        item = memory.require(found.shelf, slug)
+        found = memory.shelf(repo, objects)
+        item = memory.require(found, slug)
         asked = evidence or as_json
-        cited = memory.evidence(repo, objects, found.shelf, item) if asked else ()
+        cited = memory.evidence(repo, objects, found, item) if asked else ()
     if as_json:
         told = [
             {
@@ -57,10 +58,10 @@ def command(here: Here, slug: str, evidence: bool, as_json: bool) -> None:  # no
         say.out(line)
 
 
-def _lines(found: "Held", item: Item) -> Iterator[str]:
+def _lines(found: "Shelf", item: Item) -> Iterator[str]:
     yield item.line
     yield ""
-    marks = ", ".join(map(said, found.shelf.marks.get(item.slug, ())))
+    marks = ", ".join(map(said, found.marks.get(item.slug, ())))
     rows = [
         ("slug", item.slug),
         ("kind", item.kind),
