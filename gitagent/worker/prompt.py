@@ -276,7 +276,9 @@ def _end(order: Order, folder: Folder, *, tools: bool | None) -> str:
     if backend == GATED:  # it has the same tools by itself
         return _TOOLS_END.format("Three of your tools are about the end.")
     if backend in TOOLS if tools is None else tools:
-        return _TOOLS_END.format("There is an MCP server `gitagent` with three tools.")
+        return _TOOLS_END.format(
+            "Three tools of the MCP server `gitagent` are about the end."
+        )
     if backend in _DEAF:
         return _DEAF_END
     by_code = backend not in TOOLS
