@@ -1,11 +1,10 @@
 """What the records, archived ones too, say of whether memory helps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
 from gitagent.core.layout import ARCHIVE, MEMORY, SUBMISSIONS, TASK_RECORDS
-from gitagent.core.memory import COUNTS, Item
 from gitagent.core.outcomes import Rows, rows
 from gitagent.core.receipt import Result
 from gitagent.core.reviewing import Against
@@ -13,12 +12,10 @@ from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskRecord
 from gitagent.core.uplift import hurting
 from gitagent.errors import GitError, UserError
-from gitagent.files import memoryfile, record
-from gitagent.files.text import FILE_LIMIT
-from gitagent.git import records
+from gitagent.files import record
+from gitagent.git import items, records
 from gitagent.git.archived import Archived
-from gitagent.git.objects import BLOB, Objects
-from gitagent.git.tree import folder
+from gitagent.git.objects import Objects
 
 
 def read(objects: Objects) -> Rows:
@@ -99,7 +96,6 @@ def _passed(data: bytes) -> bool:
 def _counted(objects: Objects, commits: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the slugs of the items that counted, by commit of the target."""
     by_tree: dict[str, frozenset[str]] = {}
-    by_blob: dict[tuple[str, str], bool] = {}
     found = {}
     for commit in commits:
         with suppress(GitError):
@@ -107,28 +103,10 @@ def _counted(objects: Objects, commits: Iterable[str]) -> dict[str, frozenset[st
             if entry is None:
                 continue
             if entry.oid not in by_tree:
-                by_tree[entry.oid] = frozenset(_slugs(objects, commit, by_blob))
+                by_tree[entry.oid] = frozenset(
+                    slug
+                    for slug, blob in items.files(objects, commit)
+                    if items.counts(objects, slug, blob)
+                )
             found[commit] = by_tree[entry.oid]
     return found
-
-
-def _slugs(
-    objects: Objects, commit: str, known: dict[tuple[str, str], bool]
-) -> Iterator[str]:
-    for entry in folder(objects, commit, MEMORY):
-        path = MEMORY + entry.name
-        slug = memoryfile.slug_of(path)
-        if entry.mode != BLOB or slug is None:
-            continue
-        key = (slug, entry.oid)
-        if key not in known:
-            known[key] = _counts(objects, slug, entry.oid, path)
-        if known[key]:
-            yield slug
-
-
-def _counts(objects: Objects, slug: str, blob: str, path: str) -> bool:
-    if objects.size(blob) > FILE_LIMIT:
-        return False
-    item = memoryfile.parse(slug, blob, objects.blob(blob), path)
-    return isinstance(item, Item) and item.status in COUNTS

@@ -20,9 +20,9 @@ from gitagent.daemon.effects import every_record
 from gitagent.daemon.entry import find_target
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import GitagentError, GitError, UserError
-from gitagent.files import memoryfile, record
+from gitagent.files import record
 from gitagent.files.message import trailers
-from gitagent.git import records, rulings, word
+from gitagent.git import items, records, rulings, word
 from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -167,8 +167,7 @@ def _version(objects: Objects) -> Callable[[str, str], Item | None]:
     @cache
     def version(slug: str, blob: str) -> Item | None:
         with suppress(GitError):
-            path = memoryfile.path_of(slug)
-            item = memoryfile.parse(slug, blob, objects.blob(blob), path)
+            item = items.read(objects, slug, blob)
             return item if isinstance(item, Item) else None
         return None
 

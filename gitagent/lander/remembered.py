@@ -1,25 +1,17 @@
 """What a candidate does to the memory, and the landings that the memory's log has."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from gitagent.core.action import LandStep
 from gitagent.core.candidate import PathChange, Remembered
 from gitagent.core.layout import CHAPTERS, MEMORY
-from gitagent.core.memory import COUNTS, Item
 from gitagent.core.remembering import Filed, Ruling
 from gitagent.core.task import Refusal
 from gitagent.files import clean, memoryfile
-from gitagent.files.text import FILE_LIMIT
+from gitagent.git import items
 from gitagent.git.objects import BLOB, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.rulings import append, commits, read_all
-from gitagent.git.tree import folder
-
-_MANY: Final = 100_000  # items of which it is remembered whether they count
-
-# By slug and blob, which decide it.
-_counts: dict[tuple[str, str], bool] = {}
 
 
 def remembered(
@@ -36,13 +28,13 @@ def remembered(
     changed = [each for each in changes if each.path.startswith(MEMORY)]
     if not changed:
         return None
-    items = [c for c in changed if c.new_blob and not c.path.startswith(CHAPTERS)]
+    new = [c for c in changed if c.new_blob and not c.path.startswith(CHAPTERS)]
     known = {(x.slug, x.blob) for each in read_all(objects) for x in each.files}
-    new = {(memoryfile.name_of(each.path), each.new_blob) for each in items}
+    brought = {(memoryfile.name_of(each.path), each.new_blob) for each in new}
     return Remembered(
         before=_count(objects, before, known),
-        count=_count(objects, after, known | new),
-        problems=tuple(_problems(objects, items)),
+        count=_count(objects, after, known | brought),
+        problems=tuple(_problems(objects, new)),
         mixed=tuple(
             each.path
             for each in changed
@@ -58,10 +50,8 @@ def _count(objects: Objects, tree: str, known: set[tuple[str, str]]) -> int:
     reads it, and it takes up no room.
     """
     return sum(
-        (key := (entry.name.removesuffix(".md"), entry.oid)) in known
-        and _does_count(objects, *key)
-        for entry in folder(objects, tree, MEMORY)
-        if entry.mode == BLOB and entry.name.endswith(".md")
+        each in known and items.counts(objects, *each)
+        for each in items.files(objects, tree)
     )
 
 
@@ -93,29 +83,9 @@ def _problems(objects: Objects, changes: list[PathChange]) -> Iterator[str]:
             shown = clean.line(each.path)
             yield f"{shown} is no place for an item: that is {MEMORY}NAME.md."
         elif each.new_mode == BLOB:
-            found = _parse(objects, slug, each.new_blob)
+            found = items.read(objects, slug, each.new_blob)
             if isinstance(found, Refusal):
                 yield f"{found.reason.rstrip('.')}."
-
-
-def _does_count(objects: Objects, slug: str, blob: str) -> bool:
-    key = (slug, blob)
-    known = _counts.get(key)
-    if known is None:
-        found = _parse(objects, slug, blob)
-        known = isinstance(found, Item) and found.status in COUNTS
-        if len(_counts) >= _MANY:
-            _counts.clear()
-        _counts[key] = known
-    return known
-
-
-def _parse(objects: Objects, slug: str, blob: str) -> Item | Refusal:
-    path = memoryfile.path_of(slug)
-    if objects.size(blob) > FILE_LIMIT:
-        limit = FILE_LIMIT // 1024
-        return Refusal(path, f"{clean.line(path)}: it is larger than {limit} KiB")
-    return memoryfile.parse(slug, blob, objects.blob(blob), path)
 
 
 def _has(objects: Objects, commit: str, path: str, blob: str) -> bool:

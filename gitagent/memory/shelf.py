@@ -16,7 +16,7 @@ from gitagent.core.remembering import Ruling
 from gitagent.core.settings import Changed
 from gitagent.core.task import Refusal
 from gitagent.files import clean, memoryfile
-from gitagent.files.text import FILE_LIMIT
+from gitagent.git.items import read
 from gitagent.git.objects import BLOB, EXECUTABLE, LINK, TREE, Entry, Objects
 from gitagent.git.repository import Repository
 from gitagent.memory.log import FETCH, Admitted, elsewhere, read_all
@@ -182,17 +182,11 @@ class Shelves:
         key = (entry.name, entry.oid)
         found = self._parsed.get(key)
         if found is None:
-            found = _parse(objects, slug, entry.oid, path)
+            found = read(objects, slug, entry.oid)
             if len(self._parsed) >= _PARSED:
                 self._parsed.clear()
             self._parsed[key] = found
         return found
-
-
-def _parse(objects: Objects, slug: str, blob: str, path: str) -> Item | Refusal:
-    if objects.size(blob) > FILE_LIMIT:
-        return _odd(path, f"it is larger than {FILE_LIMIT // 1024} KiB")
-    return memoryfile.parse(slug, blob, objects.blob(blob), path)
 
 
 def _past(slug: str, newest: Mapping[str, str]) -> Iterator[str]:
