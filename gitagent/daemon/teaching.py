@@ -5,7 +5,7 @@ attempt: it is a note in the log, and the reason why nothing was told.
 """
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,24 +22,21 @@ from gitagent.core.exposure import (
     cut,
     producer,
 )
-from gitagent.core.ident import is_oid
-from gitagent.core.memory import From, read_source
 from gitagent.core.remembering import Operation
 from gitagent.core.settings import Settings
 from gitagent.core.task import Attempt, TaskFile
 from gitagent.daemon import briefing, crash, distilling, entry, handing, lookup
 from gitagent.daemon.searching import Opened, Searching
 from gitagent.daemon.target import SettingsInForce
+from gitagent.daemon.weighing import Weighing
 from gitagent.errors import GitagentError, UserError
-from gitagent.files import clean, proposed
+from gitagent.files import proposed
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.host.log import log
 from gitagent.memory import ledger, search
 from gitagent.memory.brief import Brief, brief, paths_of
-from gitagent.memory.case import Case
-from gitagent.memory.evidence import examine, resolve
 from gitagent.memory.landed import Past
 from gitagent.memory.recall import EMPTY, OFF, Recall, recall
 from gitagent.memory.shelf import Shelf, Shelves
@@ -270,73 +267,17 @@ class Teacher:
             return {"admitted": False, "reason": asked.reason}
         own = given.get("own")
         there = frozenset(own if isinstance(own, list) else ())
-        waits = [each for each in asked.sources if _waits(here, name, each, there)]
-        if waits:
-            why = self._partly(here, name, asked, waits)
-            return {"admitted": not why, "reason": why, "pending": True}
-        ruled = examine(
+        weighing = Weighing(
             self._repo,
             here.objects,
             here.commit,
             here.shelf,
-            asked,
-            now=clock.stamp(),
-            verify=_later,
-            strict=True,
-            work=name,
-            limit=here.settings.memory.limit,
-        ).ruled
-        return {"admitted": ruled.admitted, "reason": ruled.reason}
-
-    def _partly(
-        self, here: _Here, name: str, asked: Operation, waits: list[str]
-    ) -> str:
-        """Return what is wrong already with what cites work that has not landed."""
-        case = Case(
-            repo=self._repo,
-            objects=here.objects,
-            target=here.commit,
-            items=here.shelf.items,
-            asked=asked,
-            now=clock.stamp(),
-            verify=_later,
-            strict=True,
-            work=name,
-            passed="",
-            limit=here.settings.memory.limit,
+            name,
+            here.settings.memory.limit,
         )
-        for step in (Case.out_of_place, Case.misshapen, Case.beyond):
-            if why := step(case):
-                return case.ruled(why, admitted=False).reason
-        for text in asked.sources:
-            if text in waits:
-                continue
-            found = resolve(self._repo, here.objects, here.commit, text)
-            if isinstance(found, str):
-                return f"Source {clean.sentence(text)} does not resolve: {found}."
-        return ""
-
-
-def _later(command: str, tree: str) -> str:
-    """Let a command pass: it is run when the work has landed."""
-    del command, tree
-    return ""
-
-
-def _waits(here: _Here, name: str, text: str, own: Collection[str]) -> bool:
-    """Whether a source is of work of this task that has not landed."""
-    source = read_source(text)
-    if isinstance(source, str) or source.kind is not From.LINES:
-        return False
-    if not is_oid(source.oid):
-        return False
-    if here.objects.kind(source.oid) is None:
-        return source.oid in own
-    if here.objects.ancestor(source.oid, here.commit):
-        return False
-    record = ledger.task(here.objects, name)
-    tip = record.tip if record else None
-    return tip is not None and here.objects.ancestor(source.oid, tip)
+        ruled, pending = weighing.weigh(asked, there)
+        said = {"admitted": ruled.admitted, "reason": ruled.reason}
+        return {**said, "pending": True} if pending else said
 
 
 def _brief(made: Brief, shelf: Shelf) -> tuple[Told, ...]:
