@@ -12,6 +12,7 @@ from gitagent.cli.queuepage import source
 from gitagent.files import clean
 
 _CELL = 1000  # characters
+_SUBJECT = 72  # of a commit; an item's line stands in one whole
 
 SETTLED_SHOWN = 10  # for people; --all and --json have more
 
@@ -162,7 +163,8 @@ def _finding(line: Mapping[str, Any], now: str) -> tuple[str, ...]:
     about = f"{merge}by {who}, {say.ago(line['committed'], now)}"
     if line["submission"] is not None:
         about = f"{line['submission']} had landed, and the target was moved back"
-    return (line["kind"], line["commit"][:12], line["subject"], about)
+    subject = clean.sentence(line["subject"], _SUBJECT)
+    return (line["kind"], line["commit"][:12], subject, about)
 
 
 def _task(line: Mapping[str, Any], now: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitagent.core import reviewing
+from gitagent.core.memory import COUNTS
 from gitagent.core.proposal import Proposal, Stand
 from gitagent.core.remembering import Op, Operation, Ruling
 from gitagent.core.reviewing import outdated
@@ -99,9 +100,8 @@ def review(
         if moved.stand is Stand.MOOT:
             moot.append((moved, reason))
     waiting = [each for each in stands.values() if each.stand is Stand.WAITING]
-    return Reviewed(
-        tuple(new), tuple(_ordered(waiting)), tuple(moot), len(looked.items), problem
-    )
+    count = sum(item.status in COUNTS for item in looked.items.values())
+    return Reviewed(tuple(new), tuple(_ordered(waiting)), tuple(moot), count, problem)
 
 
 def listed(

@@ -52,6 +52,7 @@ _TRIES = 3  # a checkout can change hands between the look and the move
 _UNTOUCHED = re.compile(
     r"would be overwritten|would lose untracked|Not possible to fast-forward"
 )
+_LOCK = re.compile(r"(?<=')[^'\n]+\.lock(?=')")
 _LOCKED = re.compile(r"\.lock': File exists|cannot lock ref")
 
 
@@ -91,25 +92,19 @@ def advance(
 def look(repo: Repository, ref: str, commit: str) -> Blocked | None:
     """Return what is in the way of landing what ``commit`` changes; None: nothing.
 
-    Nothing is changed. What is found can be gone, or come, a moment later.
+    Nothing of a person's is changed. What a killed advance left is taken back first.
+    What is found can be gone, or come, a moment later.
 
     Raises:
-        Busy: a person's git is at work in the checkout.
+        Busy: a person's git is at work in the checkout, or an advance is, whose files
+            are there before the ref says so.
     """
-    place = find(repo, ref)
-    if isinstance(place, Blocked):
-        return place
-    if place is None:
-        return None
-    if blocked := obstacle.locked(place):
-        return blocked
-    wanted = obstacle.changes(place, f"{commit}^1", commit)
-    taken = obstacle.in_the_way(place, wanted)
-    if taken:
-        return _blocked(place, tuple(change.path for change in taken))
-    if unmerged := obstacle.unmerged(place):
-        return _unmerged(place, unmerged)
-    return None
+    with desk(repo) as note:
+        _settle(repo, note)
+        place = find(repo, ref)
+        if place is None or isinstance(place, Blocked):
+            return place
+        return _in_the_way(place, commit)
 
 
 def settle(repo: Repository) -> None:
@@ -120,6 +115,18 @@ def settle(repo: Repository) -> None:
     """
     with desk(repo) as note:
         _settle(repo, note)
+
+
+def _in_the_way(place: Checkout, commit: str) -> Blocked | None:
+    if blocked := obstacle.locked(place):
+        return blocked
+    wanted = obstacle.changes(place, f"{commit}^1", commit)
+    taken = obstacle.in_the_way(place, wanted)
+    if taken:
+        return _blocked(place, tuple(change.path for change in taken))
+    if unmerged := obstacle.unmerged(place):
+        return _unmerged(place, unmerged)
+    return None
 
 
 def _settle(repo: Repository, note: Desk) -> None:
@@ -199,7 +206,9 @@ def _held(place: Checkout, note: Desk) -> Iterator[Held]:
 def _judge(place: Checkout, base: str, new: str, error: GitError) -> Blocked:
     """Return what of a person's made the merge fail, or raise why it did."""
     if _LOCKED.search(error.stderr):
-        raise Busy(f"git is at work in {place.path}") from error
+        lock = _LOCK.search(error.stderr)
+        mend = f"if none runs there, remove {lock[0]}" if lock else ""
+        raise Busy(f"git is at work in {place.path}", mend) from error
     wanted = obstacle.changes(place, base, new)
     taken = tuple(change.path for change in obstacle.in_the_way(place, wanted))
     if taken := taken or _named(error.stderr):

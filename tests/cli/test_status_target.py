@@ -26,15 +26,16 @@ def target(made: Bench):
 
 
 def test_what_got_past_the_lander_is_told_with_whose_it_is(made: Bench):
-    person = "Eve <eve@example.org>"
-    made.repo.commit_at(MAIN, {"x": "x"}, "Sneaked in", author=person)
+    person, subject = "Eve <eve@example.org>", f"Sneaked in {'x' * 99}"
+    made.repo.commit_at(MAIN, {"x": "x"}, subject, author=person)
     tip = made.target
     found = target(made)
     page = call(made.repo, "status").out
     (line,) = found["findings"]
 
     assert [tip] == found["direct"]
-    assert ("direct", tip, "Sneaked in") == (
+    assert "x…  by Eve" in page
+    assert ("direct", tip, subject) == (
         line["kind"],
         line["commit"],
         line["subject"],

@@ -357,10 +357,11 @@ def test_a_locked_ref_is_waited_for_and_nothing_stays_staged(case):
     case.repo.write("other", "edited\n")
     case.repo.git("add", "other")
 
-    with pytest.raises(Busy):
+    with pytest.raises(Busy) as caught:
         case.advance()
 
     lock.unlink()
+    assert f"if none runs there, remove {lock}" == caught.value.hint
     assert ["M  other"] == case.repo.status()
     assert case.old == case.repo.head()
 
