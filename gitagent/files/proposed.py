@@ -120,7 +120,7 @@ def _none(values: dict[str, Any], reason: str) -> Ruled:
     """Return that there is no operation; its slug is kept, as far as it is a text."""
     op, slug = values.get("op"), values.get("slug")
     kept = Operation(
-        Op(op) if op in set(Op) else Op.ADD,
+        Op(op) if isinstance(op, str) and op in set(Op) else Op.ADD,
         clean.sentence(slug, 64) if isinstance(slug, str) else "",
     )
     return Ruled(kept, admitted=False, reason=reason)

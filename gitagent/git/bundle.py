@@ -15,6 +15,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
+from gitagent.core.ident import is_oid, ref_problem
 from gitagent.errors import GitError, UserError
 from gitagent.files import clean
 from gitagent.git.refs import DURABLE
@@ -172,6 +173,8 @@ def _read(path: Path, file: BufferedReader) -> Bundle:
         row = file.readline(_HEADER_BYTES)
         if row == b"\n":
             return Bundle(path, refs, tuple(needs), file.tell(), kind)
+        if not row.endswith(b"\n"):
+            break
         text = row.decode(errors="surrogateescape").rstrip("\n")
         if text.startswith("@"):
             key, _, value = text[1:].partition("=")
@@ -183,9 +186,11 @@ def _read(path: Path, file: BufferedReader) -> Bundle:
             needs.append(text[1:].partition(" ")[0])
         else:
             oid, _, ref = text.partition(" ")
+            # A name goes to git as a refspec, and one like `+a:b` would move a ref.
+            if not is_oid(oid) or (ref != "HEAD" and ref_problem(ref)):
+                shown = clean.sentence(text, 120)
+                raise UserError(f"{path} is damaged: its head names no ref: {shown}")
             refs[ref] = oid
-        if not row.endswith(b"\n"):
-            break
     raise UserError(f"{path} is damaged: its head has no end", "take another copy")
 
 

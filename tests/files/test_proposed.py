@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitagent.core.remembering import Op, Operation, Ruled
@@ -25,6 +25,7 @@ OPERATIONS = st.builds(
     against=TEXTS,
     of=TEXTS,
 )
+KEYS = st.sampled_from(["op", "slug", "line", "sources", "operation", "other"])
 
 
 def refused(value: object) -> str:
@@ -33,6 +34,19 @@ def refused(value: object) -> str:
     assert isinstance(found, Ruled)
     assert not found.admitted
     return found.reason
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda some: st.lists(some, max_size=3) | st.dictionaries(KEYS, some, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+@example({"op": []})
+def test_of_any_json_an_operation_is_made_or_the_reason_why_not(value):
+    assert isinstance(proposed.operation(value), Operation | Ruled)
 
 
 @given(st.lists(OPERATIONS, max_size=4), st.lists(OPERATIONS, max_size=2))

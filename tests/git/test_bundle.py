@@ -96,6 +96,27 @@ def test_what_is_no_bundle_is_refused(tmp_path, data, reason):
         bundle.read(path)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "+refs/gitagent/a:refs/heads/main",
+        "refs/gitagent/a:refs/heads/main",
+        "^refs/heads/main",
+        "refs/heads/*",
+        "refs/heads/../a",
+        "main",
+        "",
+    ],
+)
+def test_a_bundle_whose_head_tells_git_to_move_a_ref_is_refused(tmp_path, name):
+    path = tmp_path / "x"
+    head = f"# v2 git bundle\n{'1' * 40} HEAD\n{'1' * 40} {name}\n\n"
+    path.write_bytes(head.encode())
+
+    with pytest.raises(UserError, match="its head names no ref"):
+        bundle.read(path)
+
+
 def test_a_file_that_is_not_there_and_one_that_cannot_be_written_say_so(repo, tmp_path):
     (tmp_path / "file").write_text("")
 
