@@ -3,7 +3,7 @@
 Nothing is decided here: `core.reviewing` says what follows from it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -15,12 +15,12 @@ from gitagent.core.reviewing import Against, Instead, Looked
 from gitagent.core.task import TaskState
 from gitagent.errors import GitagentError, GitError
 from gitagent.files import clean, record
-from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.lander import receipts
-from gitagent.memory import ledger
+from gitagent.memory.evidence import Verify
+from gitagent.memory.ledger import Ledger
+from gitagent.memory.lines import file_problem, lines_of
 from gitagent.memory.shelf import Shelf
-from gitagent.memory.standing import file_problem, lines_of
 
 _RED: Final = frozenset({Result.FAILED, Result.TIMEOUT})
 
@@ -30,7 +30,7 @@ def look(
     shelf: Shelf,
     now: str,
     *,
-    verify: Callable[[str, str], str] | None,
+    verify: Verify | None,
     harmful: tuple[Against, ...] = (),
 ) -> tuple[Looked, str]:
     """Return all that a review looks at, and why commands could not be run, or "".
@@ -67,7 +67,7 @@ def _failing(
     objects: Objects,
     shelf: Shelf,
     items: Mapping[str, Item],
-    verify: Callable[[str, str], str] | None,
+    verify: Verify | None,
 ) -> tuple[tuple[Against, ...], str]:
     """Return the items whose command fails on the target, or why none was run."""
     if verify is None:
@@ -120,10 +120,10 @@ def _lines(objects: Objects, commit: str, path: str) -> tuple[list[str], str]:
 
 def _failed(objects: Objects, items: Mapping[str, Item]) -> Iterator[Against]:
     """Yield the items whose task, or whose cited run of a check, failed later."""
-    archived = Archived()
+    ledger = Ledger(objects)
     for slug, item in items.items():
         if item.work:
-            task = ledger.task(objects, item.work, archived)
+            task = ledger.task(item.work)
             if task is not None and task.state is TaskState.FAILED:
                 why = f": {clean.sentence(task.reason)}" if task.reason else "."
                 sentence = f"The task {task.id} that it came from has failed since{why}"

@@ -19,8 +19,8 @@ from gitagent.files.fields import nearest
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.memory.evidence import Verify, resolve
+from gitagent.memory.lines import find, lines_of
 from gitagent.memory.shelf import Shelf, Shelves
-from gitagent.memory.standing import find, lines_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from gitagent.files.message import trailers
 from gitagent.git.objects import TREE, Commit, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import walk
-from gitagent.memory.standing import FILE_BYTES, file_problem, find, lines_of
+from gitagent.memory.lines import FILE_BYTES, file_problem, find, lines_of
 
 TIP_KEY: Final = "Gitagent-Tip"  # trailer of a landing: what was submitted
 

@@ -53,15 +53,11 @@ class Ledger:
         return self._archived.record(self._objects, ref, self._chains)
 
 
-def submission(
-    objects: Objects, name: str, archived: Archived | None = None
-) -> Submission | None:
+def submission(objects: Objects, name: str) -> Submission | None:
     """Return a submission as it is recorded; None if it cannot be read here."""
-    return Ledger(objects, archived).submission(name)
+    return Ledger(objects).submission(name)
 
 
-def task(
-    objects: Objects, name: str, archived: Archived | None = None
-) -> TaskRecord | None:
+def task(objects: Objects, name: str) -> TaskRecord | None:
     """Return a task as it is recorded; None if it cannot be read here."""
-    return Ledger(objects, archived).task(name)
+    return Ledger(objects).task(name)

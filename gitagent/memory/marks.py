@@ -14,9 +14,9 @@ from gitagent.core.candidate import PathChange
 from gitagent.core.memory import COUNTS, From, Item, Mark, Marks, Source
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.memory.fading import Fading
+from gitagent.memory.drift import Drift
 from gitagent.memory.ledger import Ledger
-from gitagent.memory.origins import Origins
+from gitagent.memory.provenance import Provenance
 from gitagent.memory.reverts import Reverts
 
 _REPOSITORIES: Final = 16  # of one process that are remembered
@@ -120,9 +120,9 @@ class _State:
     """What is known of one repository's items, as of one commit of the target."""
 
     def __init__(self) -> None:
-        self.fading = Fading()
+        self.drift = Drift()
         self.reverts = Reverts()
-        self.origins = Origins()
+        self.provenance = Provenance()
         self.own: dict[str, _Own] = {}
         self.odd: set[str] = set()  # slugs of items with lines gone or sources missing
         self.paths = _Index()
@@ -132,8 +132,8 @@ class _State:
 
     def renew(self, objects: Objects, commit: str, items: Mapping[str, Item]) -> None:
         """Look again at what the way from the last commit to this one has touched."""
-        touched = self._touched(self.fading.move(objects, commit))
-        ledger = self.origins.begin(objects)
+        touched = self._touched(self.drift.move(objects, commit))
+        ledger = self.provenance.begin(objects)
         for slug in [x for x in self.own if not _counts(items.get(x))]:
             self._forget(slug)
         for slug, item in items.items():
@@ -165,14 +165,14 @@ class _State:
                 if objects.kind(source.oid) != kind:
                     missing.append(f"{name} {source.oid[:12]} is not here")
                 continue
-            stand = self.fading.stand(objects, source)
+            stand = self.drift.stand(objects, source)
             if stand.problem:
                 missing.append(stand.problem)
                 continue
             paths.add(source.name)
             if stand.path:
                 paths.add(stand.path)
-                self.fading.back(source)
+                self.drift.back(source)
             else:
                 gone.append(source)
                 blobs.add(stand.blob)
@@ -182,8 +182,8 @@ class _State:
             missing=tuple(missing),
             paths=frozenset(paths),
             blobs=frozenset(blobs),
-            commits=self.origins.commits(ledger, item),
-            received=self.origins.received(ledger, item),
+            commits=self.provenance.commits(ledger, item),
+            received=self.provenance.received(ledger, item),
         )
 
     def _learn(self, slug: str, own: _Own) -> None:
@@ -208,7 +208,7 @@ class _State:
     ) -> Iterator[tuple[str, Mark]]:
         """Yield every mark with its slug; some of them twice."""
         gone = [source for slug in self.odd for source in self.own[slug].gone]
-        taken = self.fading.taken(repo, objects, gone)
+        taken = self.drift.taken(repo, objects, gone)
         for slug in self.odd:
             own = self.own[slug]
             yield from ((slug, Mark(Marks.CHANGED, taken[x])) for x in own.gone)

@@ -23,7 +23,7 @@ from gitagent.git.repository import Repository
 from gitagent.git.tree import walk_changes
 from gitagent.memory import ledger
 from gitagent.memory.cited import cited, parsed
-from gitagent.memory.standing import file_problem
+from gitagent.memory.lines import file_problem
 
 _STORY: Final = 500  # records of a task that are looked through for an answer
 _PATHS: Final = 20_000  # that a landing may have changed, if they are to be named

@@ -14,7 +14,7 @@ from gitagent.errors import GitError, UserError
 from gitagent.git.objects import BLOB, EXECUTABLE, Objects
 from gitagent.git.repository import Repository
 from gitagent.git.tree import walk, walk_changes
-from gitagent.memory.standing import file_problem, find, lines_of
+from gitagent.memory.lines import file_problem, find, lines_of
 
 _CHANGES: Final = 20_000  # paths that differ, beyond which all is looked at anew
 _FILES: Final = 50_000  # of a tree in which a moved file is looked for
@@ -35,7 +35,7 @@ class Stand:
 
 
 @dataclass(slots=True)
-class Fading:
+class Drift:
     """What is known of the cited lines of one repository. For one thread."""
 
     commit: str = ""

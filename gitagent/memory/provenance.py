@@ -18,8 +18,8 @@ from gitagent.memory.ledger import Ledger
 _NONE: Final[frozenset[str]] = frozenset()
 
 
-class Origins:
-    """The origins of one repository's items. For one thread; reads a record once."""
+class Provenance:
+    """Where one repository's items are from. For one thread; reads a record once."""
 
     def __init__(self) -> None:
         self._archived = Archived()
