@@ -91,7 +91,8 @@ def execute(
             for slug, item in desk.changed.items()
         }
         what = _subject(each for each in ruled if each.admitted)
-        return _Made(edits, (*dropped, *ruled), what)
+        refused = any(not each.admitted for each in ruled)
+        return _Made(edits, (*dropped, *ruled), what, refused)
 
     return writer.write(make)
 
@@ -126,6 +127,7 @@ class _Made:
     edits: _Edits
     ruled: tuple[Ruled, ...]
     what: str  # the commit's subject
+    refused: bool = False  # some of what was asked for
 
 
 _Make = Callable[[str], _Made]  # of the target's commit
@@ -145,15 +147,11 @@ class _Writer:
         until = clock.monotonic() + _PATIENCE_S
         at, what, ruling = "", "", None
         for _ in range(_TRIES):
-            old = self.objects.ref(self.ref)
-            if old is None:
-                raise UserError(f"{self.ref} has no commits yet", "make a first commit")
-            # A second log could never be joined to the first, and without that one
-            # every item looks as if nobody had admitted it.
-            if elsewhere(self.repo, self.objects, old):
-                raise UserError("the memory's log is not in this clone", FETCH)
+            old = self._target()
             if ruling is None or at != old:
                 made = make(old)
+                if made.refused and self.objects.ref(self.ref) != old:
+                    continue  # a name such as "main" meant a later commit by then
                 at, what, ruling = old, made.what, self._ruling(old, made)
             if not ruling.commit and not self.origin.task:
                 return ruling
@@ -170,6 +168,17 @@ class _Writer:
                     raise
                 clock.sleep(_PAUSE_S)
         raise LostRace(f"{self.ref} moves all the time")
+
+    def _target(self) -> str:
+        """Return the target's commit. Raises UserError if none can be written on."""
+        old = self.objects.ref(self.ref)
+        if old is None:
+            raise UserError(f"{self.ref} has no commits yet", "make a first commit")
+        # A second log could never be joined to the first, and without that one every
+        # item looks as if nobody had admitted it.
+        if elsewhere(self.repo, self.objects, old):
+            raise UserError("the memory's log is not in this clone", FETCH)
+        return old
 
     def _ruling(self, old: str, made: _Made) -> Ruling:
         """Return the ruling with the commit that it makes on ``old``; not recorded."""

@@ -9,7 +9,7 @@ import pytest
 
 from gitagent.errors import Busy, LostRace
 from gitagent.git import advance as module
-from gitagent.git.advance import Advanced, settle
+from gitagent.git.advance import Advanced, look, settle
 from gitagent.git.repository import discover
 from tests.support.landing import MAIN, Landing, snapshot
 from tests.support.waiting import wait_for, wait_for_file
@@ -242,6 +242,15 @@ def test_what_was_cut_off_can_be_settled_alone(case, where):
     assert [] == locks(case.repo)
 
 
+@pytest.mark.parametrize("where", BEFORE, ids=" ".join)
+def test_what_was_cut_off_is_in_nobodys_way(case, where):
+    kill_both(case, *where)
+
+    assert look(discover(case.repo.path), MAIN, case.new) is None
+    assert [] == case.repo.status()
+    assert [] == locks(case.repo)
+
+
 def test_before_it_is_mended_a_person_sees_no_reversal(case):
     """A person who removes the lock by hand and goes on loses nothing."""
     kill_both(case, *POINTS[1])
@@ -321,6 +330,8 @@ def test_a_git_that_outlived_its_daemon_is_waited_for(case, tmp_path, monkeypatc
 
     with pytest.raises(Busy):
         case.recover()
+    with pytest.raises(Busy):
+        look(discover(case.repo.path), MAIN, case.new)
 
     fifo.write_text("go")
     wait_for(lambda: case.repo.ref(MAIN) == case.new, case.repo.common_dir)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from gitagent.git.advance import advance
 from gitagent.git.repository import discover
 from gitagent.lander.audit import Audit
 from gitagent.memory import executor
+from gitagent.memory.evidence import Examined, examine
 from gitagent.memory.executor import keep
 from tests.support.memory import ADA, FACTS, MAIN, SAYS, Writer, add, withdraw, writing
 
@@ -302,6 +304,23 @@ def test_however_long_a_lock_is_held_one_ruling_is_recorded(
 
     assert writer.bench.target == ruling.commit
     assert (ruling,) == rulings.read_all(writer.bench.objects)
+
+
+def test_what_is_refused_on_a_target_that_moved_meanwhile_is_asked_anew(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+):
+    others = iter(["one", "two"])
+
+    def examined(*args: Any, **more: Any) -> Examined:
+        if name := next(others, None):
+            writer.bench.repo.commit({f"{name}.txt": "x\n"})
+        return examine(*args, **more)
+
+    monkeypatch.setattr(executor, "examine", examined)
+    ruled = writer.one(add("sums"))
+
+    assert ruled.admitted, ruled.reason
+    assert {"sums": "active"} == writer.statuses
 
 
 def test_two_at_once_are_both_there(writer: Writer):
