@@ -61,7 +61,7 @@ def rule(
         by = committer(repo, settings, at)
         if asked.operations:
             back = _taken_back(repo, objects, target_ref, record)
-            origin = Origin(by, record.id, action.upto, passed=back, strict=True)
+            origin = Origin(by, record.id, action.upto, failed=back, strict=True)
             made = execute(
                 repo,
                 objects,

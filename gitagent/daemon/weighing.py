@@ -5,18 +5,16 @@ command has to prove, is looked at when the work has landed, as all of it is the
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitagent.core.ident import is_oid
 from gitagent.core.memory import From, read_source
 from gitagent.core.remembering import Operation, Ruled
-from gitagent.files import clean
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
 from gitagent.host import clock
 from gitagent.memory import ledger
-from gitagent.memory.case import Case
-from gitagent.memory.evidence import examine, resolve
+from gitagent.memory.evidence import examine
 from gitagent.memory.shelf import Shelf
 
 
@@ -37,10 +35,7 @@ class Weighing:
         ``own`` are commits that are there where the agent works, and not here yet.
         """
         waits = [each for each in asked.sources if self._waits(each, own)]
-        if waits:
-            why = self._partly(asked, waits)
-            return Ruled(asked, admitted=not why, reason=why), True
-        found = examine(
+        ruled = examine(
             self.repo,
             self.objects,
             self.target,
@@ -51,8 +46,11 @@ class Weighing:
             strict=True,
             work=self.task,
             limit=self.limit,
-        )
-        return found.ruled, False
+            waits=waits,
+        ).ruled
+        if waits and ruled.admitted:
+            ruled = replace(ruled, reason="")  # what it rests on is not known yet
+        return ruled, bool(waits)
 
     def _waits(self, text: str, own: Collection[str]) -> bool:
         """Whether a source is of work of this task that has not landed."""
@@ -68,32 +66,6 @@ class Weighing:
         record = ledger.task(self.objects, self.task)
         tip = record.tip if record else None
         return tip is not None and self.objects.ancestor(source.oid, tip)
-
-    def _partly(self, asked: Operation, waits: Collection[str]) -> str:
-        """Return what is wrong already, a sentence; "": nothing is."""
-        case = Case(
-            repo=self.repo,
-            objects=self.objects,
-            target=self.target,
-            items=self.shelf.items,
-            asked=asked,
-            now=clock.stamp(),
-            verify=_later,
-            strict=True,
-            work=self.task,
-            passed="",
-            limit=self.limit,
-        )
-        for step in (Case.out_of_place, Case.misshapen, Case.beyond):
-            if why := step(case):
-                return case.ruled(why, admitted=False).reason
-        for text in asked.sources:
-            if text in waits:
-                continue
-            found = resolve(self.repo, self.objects, self.target, text)
-            if isinstance(found, str):
-                return f"Source {clean.sentence(text)} does not resolve: {found}."
-        return ""
 
 
 def _later(command: str, tree: str) -> str:

@@ -4,7 +4,7 @@ One examination for people's commands and for agents' proposals. Nothing that an
 operation says of its sources is believed: they are read from Git again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from gitagent.core.memory import Item, Source
 from gitagent.core.remembering import Operation, Ruled
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.memory.case import STEPS, Case, Verify
+from gitagent.memory.examination import EARLY, STEPS, Examination, Verify
 from gitagent.memory.sources import look_up
 
 __all__ = ["Examined", "Holds", "Verify", "examine", "resolve"]
@@ -59,16 +59,18 @@ def examine(
     verify: Verify | None = None,
     strict: bool = False,
     work: str = "",
-    passed: str = "",
+    failed: str = "",
     limit: int = 0,
+    waits: Collection[str] = (),
 ) -> Examined:
     """Examine an operation against the commit ``target``; nothing is written.
 
     ``now`` (UTC) is when it would be made. ``strict`` is for an agent's proposals: what
     its quotes do not support is refused, where a person is warned; and what a person
     took away it does not bring back. ``work`` is the task that it comes from,
-    ``passed`` why that has not passed its verdict. ``limit`` is how many items may
+    ``failed`` why that has not passed its verdict. ``limit`` is how many items may
     count, 0 any number. Without ``verify`` nothing that names a command is admitted.
+    Where sources wait for work to land, only what holds whatever they say is asked.
 
     The item is that of the slug that was asked for; of ADD on a slug whose item says
     something else, of DISPUTE and of DECIDE, the executor says what becomes of both.
@@ -76,7 +78,7 @@ def examine(
     Raises:
         GitError: Git cannot be read.
     """
-    case = Case(
+    examination = Examination(
         repo=repo,
         objects=objects,
         target=target,
@@ -86,10 +88,12 @@ def examine(
         verify=verify,
         strict=strict,
         work=work,
-        passed=passed,
+        failed=failed,
         limit=limit,
+        waits=frozenset(waits),
     )
-    for step in STEPS:
-        if why := step(case):
-            return Examined(case.ruled(why, admitted=False))
-    return Examined(case.ruled(case.basis(), admitted=True), case.item, case.warning)
+    for step in EARLY if waits else STEPS:
+        if why := step(examination):
+            return Examined(examination.ruled(why, admitted=False))
+    ruled = examination.ruled(examination.basis(), admitted=True)
+    return Examined(ruled, examination.item, examination.warning)

@@ -50,7 +50,7 @@ class Origin:
     by: Person
     task: str = ""  # whose attempt proposed it; "": a person's command
     attempt: int = 0
-    passed: str = ""  # why that work has not passed its verdict; "": it has
+    failed: str = ""  # why that work has not passed its verdict; "": it has
     strict: bool = False  # refuse a line that its quotes do not support
 
 
@@ -282,7 +282,7 @@ class _Session:
             verify=self.verify,
             strict=origin.strict,
             work=origin.task,
-            passed=origin.passed,
+            failed=origin.failed,
         )
         ruled = replace(found.ruled, warning=found.warning)
         return carry_out(desk, ruled, found.item, now) if ruled.admitted else ruled

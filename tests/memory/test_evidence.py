@@ -88,7 +88,7 @@ class Asked:
         return replace(op, **said)
 
 
-HOW = ("strict", "verify", "work", "passed", "limit")
+HOW = ("strict", "verify", "work", "failed", "limit")
 
 
 def item(slug: str = "pool", **said: Any) -> Item:
@@ -390,7 +390,7 @@ def test_a_good_operation_gives_the_item_with_its_quote(asked: Asked):
 
 
 def test_failed_work_teaches_nothing(asked: Asked):
-    found = asked.add(passed="its check tests failed")
+    found = asked.add(failed="its check tests failed")
 
     assert (False, None) == (found.ruled.admitted, found.item)
     assert (

@@ -27,7 +27,7 @@ _ANY: Final = (Source(From.RECEIPT, "0"),)
 
 
 @dataclass(slots=True)
-class Case:
+class Examination:
     """What is asked, and what was found of it so far."""
 
     repo: Repository
@@ -39,8 +39,9 @@ class Case:
     verify: Verify | None
     strict: bool
     work: str
-    passed: str
+    failed: str  # why that work has not passed its verdict; "": it has
     limit: int
+    waits: frozenset[str] = frozenset()  # sources that cannot be looked up yet
     item: Item | None = None  # as it is to be
     found: tuple[Found, ...] = ()
     warning: str = ""
@@ -59,11 +60,11 @@ class Case:
             return f"it rests on {', '.join(sources)}"
         return clean.sentence(self.asked.because, memory.BECAUSE) or "a person says so"
 
-    def failed(self) -> str:
+    def unproven(self) -> str:
         """Return why the work that it comes from proves nothing."""
-        if not self.passed:
+        if not self.failed:
             return ""
-        return f"the work that it comes from has not passed: {self.passed}"
+        return f"the work that it comes from has not passed: {self.failed}"
 
     def out_of_place(self) -> str:
         """Return why this cannot be asked of the items as they are."""
@@ -163,6 +164,8 @@ class Case:
             return f"it has {count} sources, and {memory.SOURCES} are the most"
         found, bad = [], []
         for text in dict.fromkeys(asked.sources):
+            if text in self.waits:
+                continue
             each = look_up(self.repo, self.objects, self.target, text)
             if isinstance(each, str):
                 bad.append(f"source {clean.sentence(text)} does not resolve: {each}")
@@ -171,7 +174,7 @@ class Case:
         if bad:
             return "; ".join(bad)
         self.found = tuple(found)
-        if self.item is None or asked.op not in _SAYS:
+        if self.waits or self.item is None or asked.op not in _SAYS:
             return ""
         sources = dict.fromkeys(each.source for each in found)
         self.item = replace(self.item, sources=tuple(sources))
@@ -247,15 +250,23 @@ class Case:
         return f"its command does not pass: {why}" if why else ""
 
 
-STEPS: Final[tuple[Callable[[Case], str], ...]] = (
-    Case.failed,
-    Case.out_of_place,
-    Case.misshapen,
-    Case.unresolved,
-    Case.known,
-    Case.unsupported,
-    Case.beyond,
-    Case.disproved,
+STEPS: Final[tuple[Callable[[Examination], str], ...]] = (
+    Examination.unproven,
+    Examination.out_of_place,
+    Examination.misshapen,
+    Examination.unresolved,
+    Examination.known,
+    Examination.unsupported,
+    Examination.beyond,
+    Examination.disproved,
+)
+# Of one whose sources wait: what holds whatever they say.
+EARLY: Final[tuple[Callable[[Examination], str], ...]] = (
+    Examination.unproven,
+    Examination.out_of_place,
+    Examination.misshapen,
+    Examination.unresolved,
+    Examination.beyond,
 )
 
 
