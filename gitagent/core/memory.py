@@ -253,6 +253,11 @@ def read_source(text: str) -> Source | str:
     return Source(From.LINES, head, path, first, last)
 
 
+def says(item: Item) -> tuple[object, ...]:
+    """Return what an item says, to be compared; not from where, nor if it counts."""
+    return item.kind, item.line, item.body, item.verify
+
+
 def shown(item: Item, marks: Collection[Mark] = ()) -> str:
     """Return the one line in which an item is told, everywhere.
 

@@ -7,7 +7,7 @@ two say different things under one name, both are kept and disputed.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gitagent.core.memory import COUNTS, Item, Status, written
+from gitagent.core.memory import COUNTS, Item, Status, says, written
 from gitagent.core.remembering import Op, Operation
 
 
@@ -26,7 +26,7 @@ def rejoin(
     here: Mapping[str, Item], there: Mapping[str, Item], gone: Collection[str]
 ) -> Rejoined:
     """Return what joins; both by slug, and ``gone`` was withdrawn here by the log."""
-    counts = {_said(item) for item in here.values() if item.status in COUNTS}
+    counts = {says(item) for item in here.values() if item.status in COUNTS}
     buried = {_told(item) for item in here.values() if item.status not in COUNTS}
     adds: dict[str, Operation] = {}
     same, withdrawn, tombstones = [], [], []
@@ -39,7 +39,7 @@ def rejoin(
                 and _told(known) == _told(item)
             ):
                 tombstones.append(slug)
-        elif _said(item) in counts:
+        elif says(item) in counts:
             same.append(slug)
         elif (
             (slug in gone and known is None)
@@ -100,11 +100,7 @@ def _add(item: Item) -> Operation:
 
 def _is_own(here: Mapping[str, Item], there: Mapping[str, Item], slug: str) -> bool:
     """Whether what a slug names here in the end is the other memory's item."""
-    return slug not in here or _said(here[slug]) == _said(there[slug])
-
-
-def _said(item: Item) -> tuple[object, ...]:
-    return (item.kind, item.line, item.body, item.verify)
+    return slug not in here or says(here[slug]) == says(there[slug])
 
 
 def _told(item: Item) -> tuple[object, ...]:

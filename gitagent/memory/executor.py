@@ -23,7 +23,7 @@ from gitagent.git.text import Person, person
 from gitagent.git.tree import edit
 from gitagent.host import clock
 from gitagent.host.failpoint import failpoint
-from gitagent.memory.desk import Desk, carry_out
+from gitagent.memory.draft import Draft, carry_out
 from gitagent.memory.evidence import Verify, examine
 from gitagent.memory.log import FETCH, append, elsewhere
 from gitagent.memory.shelf import Shelf, Shelves
@@ -85,10 +85,10 @@ def execute(
     def make(old: str) -> _Made:
         shelf = shelves.at(objects, old)
         session = _Session(writer, shelf, limit, verify)
-        ruled, desk = session.ruled(operations)
+        ruled, draft = session.ruled(operations)
         edits: _Edits = {
             memoryfile.path_of(slug): None if item is None else (BLOB, item.blob)
-            for slug, item in desk.changed.items()
+            for slug, item in draft.changed.items()
         }
         what = _subject(each for each in ruled if each.admitted)
         refused = any(not each.admitted for each in ruled)
@@ -228,24 +228,24 @@ class _Session:
     limit: int
     verify: Verify | None
 
-    def ruled(self, operations: Sequence[Operation]) -> tuple[tuple[Ruled, ...], Desk]:
-        """Rule on operations, the limit included; the desk has what they change."""
+    def ruled(self, operations: Sequence[Operation]) -> tuple[tuple[Ruled, ...], Draft]:
+        """Rule on operations, the limit included; the draft has what they change."""
         most = max(self.limit, self.shelf.count)
         full: dict[int, int] = {}  # by number: how many would count with it
         while True:
-            done, adding, desk = self._pass(operations, full)
-            if desk.count <= most or not adding:
-                return tuple(done), desk
-            full[adding[-1]] = desk.count
+            done, adding, draft = self._pass(operations, full)
+            if draft.count <= most or not adding:
+                return tuple(done), draft
+            full[adding[-1]] = draft.count
 
     def _pass(
         self, operations: Sequence[Operation], full: Mapping[int, int]
-    ) -> tuple[list[Ruled], list[int], Desk]:
-        """Return rulings, the numbers of those that add to what counts, and the desk.
+    ) -> tuple[list[Ruled], list[int], Draft]:
+        """Return rulings, the numbers of those that add to what counts, and the draft.
 
         There is no room for those of ``full``.
         """
-        desk = Desk(
+        draft = Draft(
             dict(self.shelf.items),
             lambda item: self.writer.objects.write_blob(memoryfile.dump(item)),
             frozenset(self._strays()),
@@ -260,23 +260,23 @@ class _Session:
                 why = f"{said} are the most; withdraw {few} first."
                 done.append(Ruled(operation, admitted=False, reason=why))
                 continue
-            before = desk.count
-            done.append(self._one(desk, operation, now))
-            if desk.count > before:
+            before = draft.count
+            done.append(self._one(draft, operation, now))
+            if draft.count > before:
                 adding.append(number)
-        return done, adding, desk
+        return done, adding, draft
 
-    def _one(self, desk: Desk, operation: Operation, now: str) -> Ruled:
+    def _one(self, draft: Draft, operation: Operation, now: str) -> Ruled:
         origin = self.writer.origin
-        if operation.op is Op.WITHDRAW and operation.slug in desk.strays:
+        if operation.op is Op.WITHDRAW and operation.slug in draft.strays:
             asked = Ruled(operation, admitted=not origin.task, reason="")
             refused = replace(asked, reason=f"There is no item {operation.slug}.")
-            return carry_out(desk, asked, None, now) if asked.admitted else refused
+            return carry_out(draft, asked, None, now) if asked.admitted else refused
         found = examine(
             self.writer.repo,
             self.writer.objects,
             self.shelf.commit,
-            desk,
+            draft,
             operation,
             now=now,
             verify=self.verify,
@@ -285,7 +285,7 @@ class _Session:
             failed=origin.failed,
         )
         ruled = replace(found.ruled, warning=found.warning)
-        return carry_out(desk, ruled, found.item, now) if ruled.admitted else ruled
+        return carry_out(draft, ruled, found.item, now) if ruled.admitted else ruled
 
     def _strays(self) -> Iterable[str]:
         for refusal in self.shelf.refused:

@@ -1,7 +1,7 @@
 """What one operation makes of the items: two that exclude each other, one that goes.
 
-Items lie on the desk while operations are carried out on them one after another; what
-was changed becomes files when all of them are through.
+A draft is the items as they are to be, while operations are carried out on it one after
+another; what was changed becomes files when all of them are through.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitagent.core.ident import id_problem
-from gitagent.core.memory import COUNTS, Item, Status
+from gitagent.core.memory import COUNTS, Item, Status, says
 from gitagent.core.remembering import Op, Operation, Ruled
 from gitagent.files import memoryfile
 
@@ -17,7 +17,7 @@ _OTHERS: Final = 100  # names that are tried for one that says otherwise
 
 
 @dataclass(slots=True)
-class Desk:
+class Draft:
     """Items by slug, and which of them were changed."""
 
     items: dict[str, Item]
@@ -30,19 +30,19 @@ class Desk:
         """How many items count against the limit."""
         return sum(item.status in COUNTS for item in self.items.values())
 
-    def copy(self) -> "Desk":
-        """Return a desk on which nothing that is done shows here."""
-        return Desk(dict(self.items), self.store, self.strays, dict(self.changed))
+    def copy(self) -> "Draft":
+        """Return a draft of which no change shows in this one."""
+        return Draft(dict(self.items), self.store, self.strays, dict(self.changed))
 
 
-def carry_out(desk: Desk, ruled: Ruled, item: Item | None, now: str) -> Ruled:
+def carry_out(draft: Draft, ruled: Ruled, item: Item | None, now: str) -> Ruled:
     """Carry out an operation that was admitted, wholly or not at all.
 
     ``item`` is what it says, of one that adds or updates. Returns what became of it.
     """
-    trial = desk.copy()
+    trial = draft.copy()
     found = _Work(trial, ruled.operation, now).done(item)
-    was = desk.changed
+    was = draft.changed
     new = {s: each for s, each in trial.changed.items() if each != was.get(s)}
     if not isinstance(found, str):
         found = _wrong(new) or found
@@ -52,9 +52,9 @@ def carry_out(desk: Desk, ruled: Ruled, item: Item | None, now: str) -> Ruled:
         if each is not None:
             trial.items[slug] = replace(each, blob=trial.store(each))
             trial.changed[slug] = trial.items[slug]
-    desk.items, desk.changed, desk.strays = trial.items, trial.changed, trial.strays
+    draft.items, draft.changed, draft.strays = trial.items, trial.changed, trial.strays
     slug, note = found
-    kept = desk.items.get(slug)
+    kept = draft.items.get(slug)
     return replace(
         ruled,
         slug=slug,
@@ -72,15 +72,11 @@ def _wrong(new: Mapping[str, Item | None]) -> str:
     )
 
 
-def _said(item: Item) -> tuple[object, ...]:
-    return item.kind, item.line, item.body, item.verify
-
-
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """One operation on a desk."""
+    """One operation on a draft."""
 
-    desk: Desk
+    draft: Draft
     operation: Operation
     now: str
 
@@ -100,14 +96,14 @@ class _Work:
 
     def _add(self, item: Item) -> tuple[str, str] | str:
         slug = item.slug
-        known = self.desk.items.get(slug)
+        known = self.draft.items.get(slug)
         if known is None:
             self._put(item)
             return self._supersede(item) or (slug, "")
         if known.status not in COUNTS:
             self._put(item)
             return self._supersede(item) or (slug, f"It was {known.status} before.")
-        if _said(known) == _said(item):
+        if says(known) == says(item):
             mend = ""
             if {x.quote for x in known.sources} != {x.quote for x in item.sources}:
                 how = "add it under another name that supersedes"
@@ -121,11 +117,11 @@ class _Work:
         self._put(replace(item, slug=name))
         self._clash(name, slug, self.operation.because)
         note = f"{slug} says otherwise: this is {name}, and both are disputed"
-        problem = self._supersede(self.desk.items[name])
+        problem = self._supersede(self.draft.items[name])
         return problem or (name, f"{note} until somebody decides.")
 
     def _update(self, item: Item) -> tuple[str, str] | str:
-        known = self.desk.items.get(item.slug)
+        known = self.draft.items.get(item.slug)
         if known is None or known.status not in COUNTS:
             return f"There is no item {item.slug} that counts."
         if item == replace(known, updated=item.updated, work=item.work):
@@ -142,11 +138,11 @@ class _Work:
 
     def _withdraw(self) -> tuple[str, str] | str:
         slug, because = self.operation.slug, self.operation.because
-        if slug in self.desk.strays and slug not in self.desk.items:
-            self.desk.strays -= {slug}
-            self.desk.changed[slug] = None
+        if slug in self.draft.strays and slug not in self.draft.items:
+            self.draft.strays -= {slug}
+            self.draft.changed[slug] = None
             return slug, "Its file, which was no item, is taken away."
-        known = self.desk.items.get(slug)
+        known = self.draft.items.get(slug)
         if known is None:
             return f"There is no item {slug}."
         if known.status is Status.WITHDRAWN:
@@ -160,17 +156,17 @@ class _Work:
         if slug == against:
             return f"{slug} cannot exclude itself."
         for name in (slug, against):
-            item = self.desk.items.get(name)
+            item = self.draft.items.get(name)
             if item is None or item.status not in COUNTS:
                 return f"There is no item {name} that counts."
-        if against in self.desk.items[slug].disputes:
+        if against in self.draft.items[slug].disputes:
             return slug, "They are disputed already."
         self._clash(slug, against, self.operation.because)
         return slug, ""
 
     def _decide(self) -> tuple[str, str] | str:
         slug, against = self.operation.slug, self.operation.against
-        stays, goes = self.desk.items.get(slug), self.desk.items.get(against)
+        stays, goes = self.draft.items.get(slug), self.draft.items.get(against)
         if (
             stays is None
             or goes is None
@@ -185,7 +181,7 @@ class _Work:
     def _supersede(self, item: Item) -> str:
         """End what an item stands in the place of; return why that cannot be, or ""."""
         for slug in item.supersedes:
-            known = self.desk.items.get(slug)
+            known = self.draft.items.get(slug)
             if known is None:
                 return f"There is no item {slug} that it could supersede."
             if known.status in COUNTS:
@@ -195,7 +191,7 @@ class _Work:
 
     def _clash(self, one: str, other: str, because: str) -> None:
         for name, against in ((one, other), (other, one)):
-            item = self.desk.items[name]
+            item = self.draft.items[name]
             self._put(
                 replace(
                     item,
@@ -214,8 +210,8 @@ class _Work:
 
     def _settle(self) -> None:
         """End the disputes of which one side does not count any more."""
-        counts = {s for s, item in self.desk.items.items() if item.status in COUNTS}
-        for item in tuple(self.desk.items.values()):
+        counts = {s for s, item in self.draft.items.items() if item.status in COUNTS}
+        for item in tuple(self.draft.items.values()):
             left = tuple(slug for slug in item.disputes if slug in counts)
             if item.status is not Status.DISPUTED or left == item.disputes:
                 continue
@@ -227,9 +223,9 @@ class _Work:
         """Return the first name like this one under which nothing lies."""
         for number in range(2, _OTHERS):
             name = f"{slug}-{number}"
-            if name not in self.desk.items and name not in self.desk.strays:
+            if name not in self.draft.items and name not in self.draft.strays:
                 return name
         return f"{slug}-{_OTHERS}"
 
     def _put(self, item: Item) -> None:
-        self.desk.items[item.slug] = self.desk.changed[item.slug] = item
+        self.draft.items[item.slug] = self.draft.changed[item.slug] = item
