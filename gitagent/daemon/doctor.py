@@ -14,10 +14,10 @@ from pathlib import Path
 from gitagent.core.layout import HEADS
 from gitagent.core.settings import Guard, SandboxMode, Settings
 from gitagent.core.stores import OWN_REFS, STORES, dead, orphans
-from gitagent.daemon import entry, hooks
+from gitagent.daemon import entry, hooks, memory
 from gitagent.daemon.setup import branch_in_the_way
 from gitagent.daemon.target import SettingsInForce
-from gitagent.errors import GitagentError
+from gitagent.errors import GitagentError, UserError
 from gitagent.git.command import run_git
 from gitagent.git.repository import Repository
 from gitagent.git.worktree import entries
@@ -66,6 +66,7 @@ def examine(repo: Repository, only: Collection[str] | None = None) -> Iterator[F
         ("hooks", _hooks),
         ("locks", _locks),
         (STORES_LOOK, _stores),
+        ("memory", _memory),
         ("watching", _watching),
         ("disk", _disk),
         ("daemon", _daemon),
@@ -229,6 +230,21 @@ def _stores(repo: Repository) -> Iterator[Fact]:
     if not strays and not unused:
         text = f"each of {len(STORES)} is written and read, and each ref is of one"
         yield Fact(STORES_LOOK, Verdict.GOOD, text)
+
+
+def _memory(repo: Repository) -> Iterator[Fact]:
+    with repo.objects() as objects:
+        try:
+            shelf = memory.shelf(repo, objects)
+        except UserError:  # there is no target, and the settings say so
+            return
+    if shelf.refused:
+        many = len(shelf.refused)
+        files = "1 file counts" if many == 1 else f"{many} files count"
+        text = f"{files} for nothing; see: gitagent memory list"
+        yield Fact("memory", Verdict.NOTE, text)
+    elif shelf.count:
+        yield Fact("memory", Verdict.GOOD, f"{shelf.count} items count")
 
 
 def _watching(repo: Repository) -> Iterator[Fact]:

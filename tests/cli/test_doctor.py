@@ -129,3 +129,11 @@ def test_a_ref_that_belongs_to_no_store_is_told_and_keeps_nothing_from_working(r
     assert "refs/gitagent/narrative belongs to nothing" in answer.out
     assert 0 == call(repo, "doctor").code
     assert "narrative" in facts(repo, "note")["stores"]
+
+
+def test_files_of_the_memory_that_count_for_nothing_are_told(repo):
+    repo.commit({".agent/memory/mine.md": "# Mine\n"})
+
+    told = "1 file counts for nothing; see: gitagent memory list"
+
+    assert told == facts(repo, "note")["memory"]
