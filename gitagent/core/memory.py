@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from gitagent.core.ident import id_problem
+from gitagent.core.unseen import UNSEEN
 
 LINE: Final = 160  # characters of an item's line
 BODY: Final = 4000  # characters of its body
@@ -103,13 +104,8 @@ class Mark:
     at: str  # CHANGED, SUSPECT: commit; DERIVED: slug; UNVERIFIED: what is missing
 
 
-# Cursor, hidden or reordering characters, other ends of lines, and lone surrogates.
-_HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-    "\u2028\u2029"
-    "\ud800-\udfff]"
-)
+# What moves the cursor, is not seen, or reorders; other ends of lines; lone surrogates.
+_HIDDEN: Final = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{UNSEEN}]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _STAMP: Final = re.compile(
     r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"

@@ -6,12 +6,13 @@ cursor, hides text, reorders it or ends a line unseen becomes its escape (``\x1b
 
 import re
 
-# Line feed and tab stay. U+2028 and U+2029 end a line for Python and for browsers.
+from gitagent.core.unseen import UNSEEN
+
+# Line feed and tab stay.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
-    "\u2028\u2029"
-    "\ud800-\udfff]"  # lone surrogates: no UTF-8 can hold them
+    "\ud800-\udfff"  # lone surrogates: no UTF-8 can hold them
+    f"{UNSEEN}]"
 )
 
 # ECMA-48: CSI sequences; strings (OSC, DCS, SOS, PM, APC) up to BEL or ST; the rest.
@@ -37,7 +38,7 @@ _BACKTICKS = re.compile(r"`+")
 
 
 def visible(text: str) -> str:
-    r"""Return ``text`` with control and bidirectional characters as escapes.
+    r"""Return ``text`` with characters that control, move or are not seen as escapes.
 
     Keeps ``\n`` and ``\t``; ``\r\n`` is ``\n``. Visible text stays as it is, and the
     result always encodes as UTF-8.
@@ -135,4 +136,6 @@ def _longest(text: str) -> int:
 
 def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
+    if number > 0xFFFF:
+        return f"\\U{number:08x}"
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -13,6 +13,7 @@ from gitagent.core.ident import id_problem, is_oid
 from gitagent.core.layout import CHAPTERS, MEMORY
 from gitagent.core.memory import From, Item, Kind, Source, Status
 from gitagent.core.task import Refusal
+from gitagent.core.unseen import UNSEEN
 from gitagent.files import clean, tables
 from gitagent.files.fields import Fields, found, nearest
 from gitagent.files.frontmatter import LIMIT, split
@@ -42,9 +43,7 @@ _Refuse = Callable[[str, str, str], NoReturn]  # key, problem, mend
 _ALL: Final = tuple(dict.fromkeys(key for keys in SOURCE_KEYS.values() for key in keys))
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _DECISION: Final = re.compile(r"([^#\s]+)#([1-9][0-9]{0,8})")
-_UNSEEN: Final = re.compile(
-    "[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]"
-)
+_UNSEEN: Final = re.compile(f"[\x7f-\x9f{UNSEEN}]")
 _DOTS: Final = 32  # so many can look like a key, which `tables` refuses
 
 
@@ -144,7 +143,12 @@ def _value(of: Sequence[str]) -> str:
     text = json.dumps(str(of), ensure_ascii=False)
     if text.count(".") >= _DOTS:
         text = text.replace(".", "\\u002e")
-    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _UNSEEN.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\U{number:08x}" if number > 0xFFFF else f"\\u{number:04x}"
 
 
 def _parse(slug: str, blob: str, data: bytes, path: str) -> Item:

@@ -68,6 +68,14 @@ def test_a_sound_item_has_no_problem():
             "Its line has the character U+202E, which nobody would see.",
         ),
         (
+            {"line": "a\u200bb"},
+            "Its line has the character U+200B, which nobody would see.",
+        ),
+        (
+            {"because": "a\U000e0041"},
+            "Its reason has the character U+E0041, which nobody would see.",
+        ),
+        (
             {"line": "a\ud800"},
             "Its line has the character U+D800, which nobody would see.",
         ),

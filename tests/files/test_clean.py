@@ -25,6 +25,9 @@ any_text = st.text(st.characters(exclude_categories=()))
         ("\u2066x\u2069", "\\u2066x\\u2069"),
         ("one\u2028two\u0085three", "one\\u2028two\\x85three"),
         ("\ud800", "\\ud800"),
+        ("de\u200bny\ufeff", "de\\u200bny\\ufeff"),
+        ("a\U000e0041\U000e0100", "a\\U000e0041\\U000e0100"),
+        ("👩\u200d💻 ❤\ufe0f", "👩\u200d💻 ❤\ufe0f"),
     ],
 )
 def test_what_hides_or_moves_is_shown_as_its_escape(text, shown):

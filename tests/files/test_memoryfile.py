@@ -27,7 +27,9 @@ quote = "Two and two\\nare four."
 At length.
 """
 ODD = [chr(code) for code in range(0x250)]
-ODD += list("\u2028\u2029\u202e\u200b\ufeff\ud800\udfff\U0001f600ß+-=[]#\"'\\")
+ODD += list(
+    "\u2028\u2029\u202e\u200b\ufeff\ud800\udfff\U0001f600\U000e0041ß+-=[]#\"'\\"
+)
 PLAIN = [char for char in ODD if char.isprintable()]
 
 
