@@ -7,6 +7,7 @@ by the same call.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from gitagent.core import chapter
 from gitagent.core.chapter import HANDOFF_BYTES, Carried, OpenTask
@@ -19,16 +20,19 @@ from gitagent.daemon.approving import sign_with
 from gitagent.daemon.overview import Overview, overview
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import ConfigError, UserError
+from gitagent.git import word
 from gitagent.git.codec import Sign
 from gitagent.git.identity import author
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.git.signing import configured_key, signer
+from gitagent.git.signing import configured_key, signer, verify
 from gitagent.git.tree import folder
 from gitagent.host import clock
 from gitagent.memory import chapters, executor
 from gitagent.memory.chapters import Chapter
 from gitagent.memory.shelf import Shelves
+
+_PROBE: Final = b"Would this key be believed?\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def close(
     Raises:
         ConfigError: the name cannot be one, or the handoff is too large.
         UserError: something runs, another chapter has that name, there is no target,
-            or the bundle cannot be written.
+            nobody would believe it, or the bundle cannot be written.
     """
     if problem := id_problem(name):
         raise ConfigError(f'a chapter cannot be called "{name}": {problem}')
@@ -78,6 +82,7 @@ def close(
         if settings is None:
             raise UserError(problem or "the target has no settings")
         sign = _signer(repo, settings, key)
+        _require_believed(repo, objects, settings, seen.commit, sign)
         commit = _kept(repo, objects, seen, name)
         begun = commit is not None
         if commit is None:
@@ -187,3 +192,23 @@ def _signer(repo: Repository, settings: Settings, key: Path | None) -> Sign | No
         return found
     own = configured_key(repo)
     return signer(own) if own else None
+
+
+def _require_believed(
+    repo: Repository,
+    objects: Objects,
+    settings: Settings,
+    commit: str,
+    sign: Sign | None,
+) -> None:
+    """Raise UserError if no clone would believe what ``sign`` has signed."""
+    who = word.signers(objects, settings.trust.allowed_signers, commit)
+    why = who.problem
+    if not why and who.blob and sign is not None:
+        allowed = objects.blob(who.blob)
+        why = verify(_PROBE, sign(_PROBE), allowed, author(repo).email)
+    if why:
+        raise UserError(
+            f"nobody would believe this chapter: {why}",
+            "sign it with a key that trust.allowed_signers names: --key FILE",
+        )

@@ -458,6 +458,9 @@ def test_where_decisions_are_signed_the_chapter_has_to_be(
     before = repo.refs()
     with pytest.raises(UserError, match="chapters have to be signed here"):
         close(writer, "summer")
+    other = Key.make(tmp_path / "other")
+    with pytest.raises(UserError, match="nobody would believe this chapter: no key"):
+        close(writer, "summer", key=other.path)
     assert before == repo.refs()
     signed = close(writer, "summer", key=key.path).bundle
 
