@@ -30,16 +30,13 @@ def look(
     shelf: Shelf,
     now: str,
     *,
-    verify: Verify | None,
+    verify: Verify,
     harmful: tuple[Against, ...] = (),
 ) -> tuple[Looked, str]:
-    """Return all that a review looks at, and why commands could not be run, or "".
-
-    ``verify`` is None where no command is to be run.
-    """
+    """Return all that a review looks at, and why commands could not be run, or ""."""
     items = {slug: item for slug, item in shelf.items.items() if item.status in COUNTS}
     failing, problem = _failing(objects, shelf, items, verify)
-    unlooked = frozenset({Why.VERIFY}) if problem or verify is None else frozenset()
+    unlooked = frozenset({Why.VERIFY}) if problem else frozenset()
     looked = Looked(
         shelf.items,
         shelf.marks,
@@ -67,11 +64,9 @@ def _failing(
     objects: Objects,
     shelf: Shelf,
     items: Mapping[str, Item],
-    verify: Verify | None,
+    verify: Verify,
 ) -> tuple[tuple[Against, ...], str]:
     """Return the items whose command fails on the target, or why none was run."""
-    if verify is None:
-        return (), ""
     tree = objects.commit(shelf.commit).tree
     found = []
     for slug, item in items.items():

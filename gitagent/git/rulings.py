@@ -7,6 +7,7 @@ memory stand in the log too, so that it has every file that was ever admitted.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from threading import Lock
 from typing import Final
 
 from gitagent.core.layout import OPERATIONS
@@ -20,8 +21,11 @@ from gitagent.git.repository import Repository
 _TRIES: Final = 100  # rulings of others that may come first
 _MANY: Final = 16  # tips whose rulings are remembered
 
+_lock: Final = Lock()  # of both; many threads ask
 # By tip of the chain, which names all that is below it.
 _read: dict[str, tuple[Ruling, ...]] = {}
+# Of the newest that were asked for: its last ruling, and the commits it names.
+_named: dict[str, frozenset[str]] = {}
 
 
 def append(repo: Repository, objects: Objects, ruling: Ruling) -> Ruling:
@@ -61,19 +65,28 @@ def read_all(
     tip = objects.ref(OPERATIONS) if refs is None else refs.get(OPERATIONS)
     if tip is None:
         return ()
-    found = _read.get(tip)
-    if found is None:
-        records.read(objects, tip)
-        found = _walk(objects, tip)
-        while len(_read) >= _MANY:
-            _read.pop(next(iter(_read)), None)
-        _read[tip] = found
+    with _lock:
+        found = _read.get(tip)
+        if found is None:
+            records.read(objects, tip)
+            found = _walk(objects, tip)
+            while len(_read) >= _MANY:
+                _read.pop(next(iter(_read)))
+            _read[tip] = found
     return found
 
 
 def commits(objects: Objects) -> frozenset[str]:
     """Return the commits that the log names, on the target or not."""
-    return frozenset(each.commit for each in read_all(objects) if each.commit)
+    rulings = read_all(objects)
+    if not rulings:
+        return frozenset()
+    last = rulings[-1].oid
+    with _lock:
+        if last not in _named:
+            _named.clear()
+            _named[last] = frozenset(each.commit for each in rulings if each.commit)
+        return _named[last]
 
 
 def _walk(objects: Objects, tip: str) -> tuple[Ruling, ...]:

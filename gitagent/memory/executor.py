@@ -19,13 +19,14 @@ from gitagent.files.message import record_message
 from gitagent.git.advance import Blocked, advance, look
 from gitagent.git.objects import BLOB, Objects
 from gitagent.git.repository import Repository
+from gitagent.git.rulings import append
 from gitagent.git.text import Person, person
 from gitagent.git.tree import edit
 from gitagent.host import clock
 from gitagent.host.failpoint import failpoint
 from gitagent.memory.draft import Draft, carry_out
 from gitagent.memory.evidence import Verify, examine
-from gitagent.memory.log import FETCH, append, elsewhere
+from gitagent.memory.log import FETCH, elsewhere
 from gitagent.memory.shelf import Shelf, Shelves
 
 _TRIES: Final = 100  # commits of others on the target that may come first

@@ -13,19 +13,9 @@ from gitagent.core.remembering import Ruling
 from gitagent.errors import GitError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.git.rulings import append, read_all
-
-__all__ = ["FETCH", "Admitted", "append", "blobs", "elsewhere", "read_all"]
 
 FETCH: Final = "run: git fetch origin 'refs/gitagent/memory/*:refs/gitagent/memory/*'"
 _OURS: Final = ("^Gitagent-Record: memory$", "^Gitagent-Submission: ")
-
-
-def blobs(objects: Objects) -> frozenset[tuple[str, str]]:
-    """Return (slug, blob) of each file that a ruling's commit made, there or not."""
-    return frozenset(
-        (each.slug, each.blob) for ruling in read_all(objects) for each in ruling.files
-    )
 
 
 def elsewhere(repo: Repository, objects: Objects, commit: str) -> bool:

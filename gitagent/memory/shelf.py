@@ -19,7 +19,8 @@ from gitagent.files import clean, memoryfile
 from gitagent.git.items import read
 from gitagent.git.objects import BLOB, EXECUTABLE, LINK, TREE, Entry, Objects
 from gitagent.git.repository import Repository
-from gitagent.memory.log import FETCH, Admitted, elsewhere, read_all
+from gitagent.git.rulings import read_all
+from gitagent.memory.log import FETCH, Admitted, elsewhere
 from gitagent.memory.marks import marks
 
 _MANY: Final = 8  # shelves that are remembered
