@@ -192,7 +192,7 @@ class Shelves:
 
 def _past(slug: str, newest: Mapping[str, str]) -> Iterator[str]:
     """Say that a file came there past the executor, and what to do."""
-    yield "a commit put it there past `gitagent memory`;"
+    yield f"a commit put it there past `gitagent memory`, or in a clone ({FETCH});"
     if newest.get(slug):
         yield f"revert that, or `gitagent memory withdraw {slug}` takes it away"
     else:
