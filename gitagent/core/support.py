@@ -78,6 +78,21 @@ def support(line: str, body: str, quotes: Sequence[str]) -> Support:
     )
 
 
+def against(reason: str, known: Sequence[str], quotes: Sequence[str]) -> str:
+    """Return why quotes do not bear out a reason against items, a clause, or "".
+
+    ``known`` are the lines of these items, which the reason may speak of. What it says
+    beyond them has to stand in the quotes: an item is no evidence against itself.
+    """
+    if problem := support(reason, "", (*quotes, *known)).problem:
+        return problem
+    own = support(reason, "", known)
+    more = " ".join(dict.fromkeys((*own.words, *own.exact)))
+    if not more:
+        return "it says nothing that the item does not say"
+    return support(more, "", quotes).problem
+
+
 def _shared(claim: Wording, said: Wording) -> tuple[float, tuple[str, ...]]:
     """Return the share of a claim that is said, and the words that are not."""
     missing = tuple(

@@ -10,7 +10,7 @@ from typing import Final
 from gitagent.core import memory
 from gitagent.core.memory import COUNTS, From, Item, Kind, Source, Status
 from gitagent.core.remembering import Op, Operation, Ruled
-from gitagent.core.support import support
+from gitagent.core.support import against, support
 from gitagent.files import clean
 from gitagent.files.fields import nearest
 from gitagent.git.objects import Objects
@@ -22,6 +22,7 @@ Verify = Callable[[str, str], str]  # (command, tree) -> "" it passed, else why 
 _KINDS: Final = frozenset(Kind)
 _TWO: Final = frozenset({Op.DISPUTE, Op.DECIDE})  # what two items are named for
 _SAYS: Final = frozenset({Op.ADD, Op.UPDATE})  # what says something of its own
+_AGAINST: Final = frozenset({Op.WITHDRAW, Op.DISPUTE})  # what speaks against items
 # Stands for the sources where only the form is looked at.
 _ANY: Final = (Source(From.RECEIPT, "0"),)
 
@@ -157,7 +158,7 @@ class Examination:
         """Return which sources do not resolve; keep what the others say."""
         asked = self.asked
         if not asked.sources:
-            needed = asked.op in _SAYS or (asked.op is Op.WITHDRAW and self.strict)
+            needed = asked.op in _SAYS or (asked.op in _AGAINST and self.strict)
             return "it has no source" if needed else ""
         if len(asked.sources) > memory.SOURCES:
             count = len(asked.sources)
@@ -216,15 +217,16 @@ class Examination:
         return ""
 
     def _doubt(self) -> str:
-        item = self.item
-        if item is None or not self.found:
+        if not self.found:
             return ""
-        quotes = [_quoted(each.source) for each in self.found]
-        if self.asked.op is Op.WITHDRAW:
-            # What speaks against an item may name what that item says, too.
-            why = support(item.because, "", [*quotes, item.line]).problem
+        asked, quotes = self.asked, [_quoted(each) for each in self.found]
+        if asked.op in _AGAINST:
+            there = (self.items[slug] for slug in (asked.slug, asked.against) if slug)
+            why = against(asked.because, [each.line for each in there], quotes)
             return f"its reason is not borne out: {why}" if why else ""
-        why = support(item.line, item.body, quotes).problem
+        if self.item is None:
+            return ""
+        why = support(self.item.line, self.item.body, quotes).problem
         return f"it is not supported: {why}" if why else ""
 
     def beyond(self) -> str:
@@ -270,10 +272,11 @@ EARLY: Final[tuple[Callable[[Examination], str], ...]] = (
 )
 
 
-def _quoted(source: Source) -> str:
-    """Return what a source says below the name of its file, which is cited as well."""
+def _quoted(found: Found) -> str:
+    """Return what a source proves, below the name of its file, which is cited too."""
+    source = found.source
     name = source.name if source.kind is From.LINES else str(source.kind)
-    return f"{name}\n{source.quote}"
+    return f"{name}\n{found.proof}"
 
 
 def _says(item: Item) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 from gitagent.core.ident import id_problem, is_oid
 from gitagent.core.layout import RECEIPTS
 from gitagent.core.memory import QUOTE, From, Source, read_source
+from gitagent.core.question import Answer
 from gitagent.core.receipt import Receipt
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import TaskRecord
@@ -28,6 +29,11 @@ from gitagent.memory.lines import file_problem
 _STORY: Final = 500  # records of a task that are looked through for an answer
 _PATHS: Final = 20_000  # that a landing may have changed, if they are to be named
 _BLOB: Final = re.compile(r"[0-9a-f]{7,64}")
+_ASKED: Final = re.compile(r"[^.!?;\n]+\?")  # sentences that ask
+_NO: Final = re.compile(
+    r"\W*(?:no|nope|not|never|neither|none|nothing|don['\u2019]t|do not)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class Found:
 
     source: Source  # with its quote
     oid: str  # object that says it: a blob, a landing's commit, a record
+    proof: str  # what of the quote is evidence: not what its submitter, or asker, says
 
 
 def look_up(repo: Repository, objects: Objects, target: str, text: str) -> Found | str:
@@ -52,7 +59,7 @@ def look_up(repo: Repository, objects: Objects, target: str, text: str) -> Found
     match named.kind:
         case From.LINES:
             found = cited(repo, objects, target, named)
-            return found if isinstance(found, str) else Found(*found)
+            return found if isinstance(found, str) else Found(*found, found[0].quote)
         case From.RECEIPT:
             return _receipt(repo, objects, named)
         case From.LANDING:
@@ -81,7 +88,8 @@ def _receipt(repo: Repository, objects: Objects, named: Source) -> Found | str:
         return f"{shown} is no receipt that the lander has stored"
     if output.oid != receipt.output:
         return f"the output beside receipt {shown} is not the one that it names"
-    return Found(Source(From.RECEIPT, blob, quote=_said(receipt)), blob)
+    said = _said(receipt)
+    return Found(Source(From.RECEIPT, blob, quote=said), blob, said)
 
 
 def _receipt_blob(repo: Repository, objects: Objects, name: str) -> str | None:
@@ -120,7 +128,8 @@ def _landing(objects: Objects, target: str, named: Source) -> Found | str:
     if objects.kind(known.commit) is None or not objects.ancestor(known.commit, target):
         return f"the landing of {shown} is not part of the target's history"
     quote = _of_landing(objects, known, objects.commit(known.commit))
-    return Found(replace(named, oid=known.commit, quote=quote), known.commit)
+    proof = quote.partition("\n")[2]  # its subject is its submitter's word
+    return Found(replace(named, oid=known.commit, quote=quote), known.commit, proof)
 
 
 def _of_landing(objects: Objects, known: Submission, commit: Commit) -> str:
@@ -157,7 +166,19 @@ def _decision(objects: Objects, named: Source) -> Found | str:
     if len(quote) > QUOTE:
         return f"the answer has {len(quote):,} characters, and {QUOTE:,} are the most"
     oid = _first_said(objects, known, named.first)
-    return Found(replace(named, oid=oid, quote=quote), oid)
+    return Found(replace(named, oid=oid, quote=quote), oid, _proof(answer))
+
+
+def _proof(answer: Answer) -> str:
+    """Return what a person has said by an answer.
+
+    An agent has written the question. What it asserts there nobody has confirmed, and
+    what it asks nobody has either, if the answer is no.
+    """
+    said = [answer.text, answer.because]
+    if not _NO.match(answer.text):
+        said[:0] = _ASKED.findall(answer.question)
+    return "\n".join(clean.visible(each) for each in said)
 
 
 def _first_said(objects: Objects, known: TaskRecord, number: int) -> str:

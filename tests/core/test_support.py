@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitagent.core.support import SHARE, support
+from gitagent.core.support import SHARE, against, support
 
 CODE = """\
 parcel/retry.py
@@ -151,3 +151,25 @@ def test_two_quotes_together_support_a_line():
 def test_what_words_cannot_tell_passes():
     """What the rule is blind to: which of two things a word is said of."""
     assert "" == problem("The person on call refuses a deploy during the Monday peak")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "CEILING is 30 seconds, and no longer 10",
+        "It raises CarrierDown before the ceiling",
+    ],
+)
+def test_a_reason_against_an_item_is_borne_out_by_what_others_say(reason: str):
+    assert "" == against(reason, ["CEILING is 10 seconds"], [CODE])
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("CEILING is 10 seconds", "it says nothing that the item does not say"),
+        ("CEILING 10 seconds was lifted by a council", "0% of what"),
+    ],
+)
+def test_a_reason_against_an_item_does_not_rest_on_the_item(reason: str, why: str):
+    assert why in against(reason, ["CEILING is 10 seconds"], [CODE])

@@ -18,6 +18,7 @@ from gitagent.daemon import tasks
 from gitagent.git.objects import Objects
 from gitagent.git.repository import discover
 from gitagent.memory.evidence import Examined, examine, resolve
+from gitagent.memory.sources import Found, look_up
 from tests.memory import seeded_repo
 from tests.memory.seeded_repo import Seeded
 from tests.support import ledger
@@ -589,11 +590,72 @@ def test_the_reason_of_an_agents_withdrawal_has_to_be_borne_out(asked: Asked):
     assert found.ruled.reason.startswith("Its reason is not borne out: ")
 
 
+def test_the_line_of_an_item_is_no_evidence_against_it(asked: Asked):
+    items = (item(line="Migrate the depot first"), item("other"))
+    because = "Migrate the depot first"
+    gone = asked.add(items, op=Op.WITHDRAW, because=because, strict=True)
+    clash = asked.add(
+        items, op=Op.DISPUTE, against="other", because=because, strict=True
+    )
+
+    for found in (gone, clash):
+        assert (
+            "Its reason is not borne out: it says nothing that the item does not say."
+        ) == found.ruled.reason
+
+
 def test_a_dispute_changes_two_items_and_gives_none(asked: Asked):
+    items = (item(), item("other"))
+    said = {"op": Op.DISPUTE, "against": "other"}
+    person = asked.add(items, sources=(), **said)
+    agent = asked.add(items, because="POOL_SIZE is 12", strict=True, **said)
+
+    assert [(True, None)] * 2 == [(x.ruled.admitted, x.item) for x in (person, agent)]
+
+
+def test_an_agent_disputes_nothing_without_a_source(asked: Asked):
     items = (item(), item("other"))
     found = asked.add(items, op=Op.DISPUTE, against="other", sources=(), strict=True)
 
-    assert (True, None) == (found.ruled.admitted, found.item)
+    assert "It has no source." == found.ruled.reason
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (1, "It rests on decision push#1."),
+        (2, "It is not supported: "),
+        (3, "It is not supported: "),
+        (4, "It rests on decision push#4."),
+    ],
+)
+def test_what_an_agent_asks_is_evidence_as_far_as_a_person_has_said_so(
+    asked: Asked, number: int, reason: str
+):
+    told = [
+        Answer(question, answer, seeded_repo.PERSON, NOW)
+        for question, answer in (
+            ("Should every worker push to the trunk?", "yes"),
+            ("Should every worker push to the trunk?", "No, they should not."),
+            ("Every worker pushes to the trunk. Which colour is nice?", "red"),
+            ("Where does a worker push to?", "to the trunk"),
+        )
+    ]
+    if asked.objects.ref("refs/gitagent/tasks/push") is None:
+        ledger.task(asked.seeded.repo, "push", TaskState.DONE, answers=tuple(told))
+    source = f"decision:push:{number}"
+    line = "A worker pushes to the trunk"
+    found = asked.add(line=line, sources=(source,), strict=True)
+
+    assert found.ruled.reason.startswith(reason)
+
+
+def test_what_a_submitter_calls_a_landing_is_no_evidence(asked: Asked):
+    source = f"landing:{asked.seeded.names['landed_id']}"
+    found = look_up(asked.seeded.found, asked.objects, asked.seeded.target, source)
+
+    assert isinstance(found, Found)
+    assert found.source.quote == f"Work on retries\n{found.proof}"
 
 
 def test_which_of_two_items_stays_is_for_a_person(asked: Asked):
