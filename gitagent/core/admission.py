@@ -11,9 +11,8 @@ from gitagent.core.layout import AGENTS
 from gitagent.core.models import route, talks
 from gitagent.core.pause import moved
 from gitagent.core.snapshot import Snapshot
-from gitagent.core.task import TaskFile, TaskState
+from gitagent.core.task import ENDED_WELL, TaskFile, TaskState
 
-_ENDED_WELL = frozenset({TaskState.LANDED, TaskState.DONE})
 _ENDED_BADLY = frozenset({TaskState.FAILED, TaskState.STOPPED, TaskState.REFUSED})
 
 
@@ -139,7 +138,7 @@ def _blocker(task: TaskFile, snapshot: Snapshot) -> str | None:
             continue
         record = snapshot.records.get(other)
         state = record.state if record else None
-        if state in _ENDED_WELL and other not in snapshot.tasks:
+        if state in ENDED_WELL and other not in snapshot.tasks:
             continue
         if state in _ENDED_BADLY:
             return (

@@ -29,7 +29,7 @@ _NONE: Final = "None."
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CarriedItem:
     """An item that counts, as it was."""
 
     slug: str
@@ -63,7 +63,7 @@ class Carried:
     name: str
     at: str  # UTC
     commit: str  # of the target, on which all of it is told
-    items: tuple[Held, ...] = ()  # by slug
+    items: tuple[CarriedItem, ...] = ()  # by slug
     disputed: tuple[Pair, ...] = ()
     tasks: tuple[OpenTask, ...] = ()
     automations: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ def carried(
         at,
         commit,
         tuple(
-            Held(slug, each.blob, str(each.kind), _one_line(each.line))
+            CarriedItem(slug, each.blob, str(each.kind), _one_line(each.line))
             for slug, each in sorted(known.items())
         ),
         tuple(
@@ -170,7 +170,7 @@ def load(data: bytes) -> Carried:
         rows[0].removeprefix("# Chapter "),
         closed["at"],
         closed["commit"],
-        tuple(Held(**_matched(_ITEM, row)) for row in items),
+        tuple(CarriedItem(**_matched(_ITEM, row)) for row in items),
         tuple(Pair(**_matched(_PAIR, row)) for row in pairs),
         tuple(OpenTask(**_matched(_TASK, row)) for row in tasks),
         tuple(_matched(_NAME, row)["name"] for row in names),

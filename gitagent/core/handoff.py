@@ -14,7 +14,7 @@ from gitagent.core.carried import fence
 from gitagent.core.episode import flag
 from gitagent.core.glob import named
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.core.task import Attempt, TaskRecord, TaskState
+from gitagent.core.task import ENDED_WELL, Attempt, TaskRecord, TaskState
 
 _NONE: Final[frozenset[str]] = frozenset()
 _ATTEMPTS: Final = 8  # the newest; the record has all
@@ -24,8 +24,6 @@ _LINES: Final = 30  # of a failing output; its receipt has the rest
 _CHARS: Final = 3000
 _CLAIM: Final = 400  # characters
 _SAID: Final = 2000  # characters of a question, an answer or a divergence
-
-_WELL: Final = frozenset({TaskState.LANDED, TaskState.DONE})
 
 
 def handoff(
@@ -101,7 +99,7 @@ def _changes(changes: Sequence[PathChange]) -> Iterator[str]:
 
 def _failed(record: TaskRecord, submission: Submission | None) -> str:
     """Return what failed last, unless it is past."""
-    if record.state in _WELL:
+    if record.state in ENDED_WELL:
         return ""
     output, what = record.feedback, "The attempt before ended with:"
     if submission is not None and submission.state is SubmissionState.REJECTED:

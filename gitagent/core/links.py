@@ -54,7 +54,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Mention:
     """A record of a conversation or of a request to a model that tells of an item."""
 
     at: str
@@ -77,8 +77,8 @@ class Facts:
     version: Callable[[str, str], Item | None]  # of a slug, by blob
     time: Callable[[str], str]  # of a commit; "": it is none
     receipt: Callable[[str], str]  # blob at the place of one; "": it is not there
-    context: Callable[[str, int, str, str], Held | None]  # task, attempt, slug, blob
-    corrections: Callable[[str, str], Sequence[Held]]  # task, slug
+    context: Callable[[str, int, str, str], Mention | None]  # task, attempt, slug, blob
+    corrections: Callable[[str, str], Sequence[Mention]]  # task, slug
 
 
 def ruled_on(ruling: Ruling, ruled: Ruled) -> Iterator[Link]:

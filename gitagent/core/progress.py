@@ -26,6 +26,7 @@ from gitagent.core.settings import Settings
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
 from gitagent.core.task import (
+    ENDED_WELL,
     Attempt,
     Land,
     Outcome,
@@ -96,7 +97,7 @@ def _moved(
     """Whether the file is gone because the task ended, or was known to be gone."""
     if record.id in snapshot.finished or record.blob == GONE:
         return True
-    if record.state in {TaskState.LANDED, TaskState.DONE}:
+    if record.state in ENDED_WELL:
         return True
     return submission is not None and submission.id in snapshot.landed
 

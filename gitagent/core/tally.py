@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gitagent.core.task import TaskRecord, TaskState
+from gitagent.core.task import ENDED_WELL, TaskRecord, TaskState
 from gitagent.core.usage import NOTHING, Usage
-
-_WELL = frozenset({TaskState.LANDED, TaskState.DONE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ def tallies(records: Iterable[TaskRecord]) -> tuple[Tally, ...]:
             usages[key] = usages.get(key, NOTHING) + attempt.usage
         count = counts[record.agent, newest.model]
         count["tasks"] += record.settled
-        count["well"] += record.state in _WELL
+        count["well"] += record.state in ENDED_WELL
         count["failed"] += record.state is TaskState.FAILED
     return tuple(
         Tally(

@@ -36,6 +36,7 @@ SETTLED = frozenset(
         TaskState.REFUSED,
     }
 )
+ENDED_WELL = frozenset({TaskState.LANDED, TaskState.DONE})
 
 # Asked for anew: its file was amended or came back, or a person said retry.
 _ANEW = frozenset({TaskState.WAITING, TaskState.RUNNING, TaskState.REFUSED})

@@ -14,11 +14,10 @@ from gitagent.core.layout import TASKS
 from gitagent.core.remembering import Ruling
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.core.submission import Submission, SubmissionState
-from gitagent.core.task import Attempt, Outcome, TaskRecord, TaskState
+from gitagent.core.task import ENDED_WELL, Attempt, Outcome, TaskRecord
 
 AGAIN: Final = 3  # rulings that may follow one whose commit the lander rejected
 
-_ENDED_WELL: Final = frozenset({TaskState.LANDED, TaskState.DONE})
 # The attempt that follows one of these goes on with what it had begun.
 _GOES_ON: Final = frozenset({Outcome.QUESTION, Outcome.INTERRUPTED, Outcome.CLAIMED})
 
@@ -167,7 +166,7 @@ def _first(
 
 
 def _dropped(record: TaskRecord, snapshot: Snapshot) -> str:
-    if record.state not in _ENDED_WELL:
+    if record.state not in ENDED_WELL:
         return f"The work did not pass: task {record.id} is {record.state}."
     landed = snapshot.submissions.get(record.submission or "")
     if landed is not None and teaches(landed, snapshot):

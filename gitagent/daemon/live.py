@@ -57,14 +57,14 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RulingEnd:
     """A ruling on what was proposed for the memory has ended."""
 
     task: str  # that proposed it
     error: str = ""  # why there is none; empty if it is on record
 
 
-Report = AttemptEnd | RunEnd | Started | PushEnd | Prepared | Remembered
+Report = AttemptEnd | RunEnd | Started | PushEnd | Prepared | RulingEnd
 
 
 @dataclass(slots=True)

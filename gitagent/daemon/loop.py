@@ -35,7 +35,7 @@ from gitagent.core.snapshot import Machine, Moment, Snapshot
 from gitagent.core.task import AttemptEnd
 from gitagent.daemon import crash
 from gitagent.daemon.enact import Enactor
-from gitagent.daemon.live import Live, Prepared, PushEnd, Remembered, RunEnd, Started
+from gitagent.daemon.live import Live, Prepared, PushEnd, RulingEnd, RunEnd, Started
 from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
 from gitagent.daemon.telling import Teller
@@ -209,8 +209,8 @@ class Loop:
                     self._pushed(report)
                 case Prepared():
                     self._prepared(report)
-                case Remembered():
-                    self._remembered(report)
+                case RulingEnd():
+                    self._ruled(report)
         return bool(reports)
 
     def _judged(self, objects: Objects, ended: RunEnd) -> None:
@@ -255,7 +255,7 @@ class Loop:
             live.held[report.submission] = report.error
         live.wait(key, self._pause(key))
 
-    def _remembered(self, report: Remembered) -> None:
+    def _ruled(self, report: RulingEnd) -> None:
         """Take up the next ruling; one that could not be made is put off."""
         self.live.remembering = ""
         key = f"remember {report.task}"

@@ -6,7 +6,7 @@ from typing import Literal
 from gitagent.core import answering
 from gitagent.core.ident import id_problem
 from gitagent.core.layout import TASK_RECORDS
-from gitagent.core.task import TRANSITIONS, TaskRecord, TaskState
+from gitagent.core.task import ENDED_WELL, TRANSITIONS, TaskRecord, TaskState
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record as codec
 from gitagent.git import records
@@ -93,7 +93,7 @@ def request(
 def _judge(record: TaskRecord, wish: str) -> None:
     if wish == "stop" and record.settled:
         raise UserError(f"task {record.id} is {record.state} already")
-    if wish == "retry" and record.state in {TaskState.LANDED, TaskState.DONE}:
+    if wish == "retry" and record.state in ENDED_WELL:
         raise UserError(
             f"task {record.id} is {record.state}", "commit its task file again"
         )

@@ -9,7 +9,7 @@ from gitagent.core.distil import task_of
 from gitagent.core.layout import TASKS
 from gitagent.core.snapshot import Moment, Snapshot
 from gitagent.daemon import admitting, crash, distilling
-from gitagent.daemon.live import Live, Remembered, Report
+from gitagent.daemon.live import Live, Report, RulingEnd
 from gitagent.errors import Busy, GitagentError
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -72,9 +72,9 @@ class TendingHands:
             try:
                 work()
             except GitagentError as error:
-                return Remembered(task, error.line())
+                return RulingEnd(task, error.line())
             except Exception as error:  # noqa: BLE001 - told, with the place of the log
-                return Remembered(task, crash.report(error, lambda: self.repo))
-            return Remembered(task)
+                return RulingEnd(task, crash.report(error, lambda: self.repo))
+            return RulingEnd(task)
 
         self.live.start(f"remember {task}", body)

@@ -11,7 +11,7 @@ from gitagent.core import tracing
 from gitagent.core.exposure import Way
 from gitagent.core.ident import id_problem, is_oid
 from gitagent.core.layout import CONVERSATIONS, EXCHANGES
-from gitagent.core.links import About, Facts, Held, Link
+from gitagent.core.links import About, Facts, Link, Mention
 from gitagent.core.memory import Item
 from gitagent.core.proposal import Proposal
 from gitagent.core.remembering import Ruling
@@ -200,8 +200,8 @@ def _receipt(objects: Objects) -> Callable[[str], str]:
 
 def _context(
     objects: Objects, archived: Archived
-) -> Callable[[str, int, str, str], Held | None]:
-    def context(task: str, attempt: int, slug: str, blob: str) -> Held | None:
+) -> Callable[[str, int, str, str], Mention | None]:
+    def context(task: str, attempt: int, slug: str, blob: str) -> Mention | None:
         """Return the first request of an attempt whose bytes name the item."""
         tip = _tip(objects, archived, EXCHANGES + task)
         named = f"{slug}@{blob[:12]}".encode()
@@ -210,7 +210,7 @@ def _context(
                 with suppress(GitagentError):
                     if named in exchanges.body(objects, each):
                         text = f"request {each.number} to {each.model}"
-                        return Held(each.started, text, each.oid)
+                        return Mention(each.started, text, each.oid)
         return None
 
     return context
@@ -218,9 +218,9 @@ def _context(
 
 def _corrections(
     objects: Objects, archived: Archived
-) -> Callable[[str, str], Sequence[Held]]:
+) -> Callable[[str, str], Sequence[Mention]]:
     @cache
-    def told(task: str) -> list[tuple[frozenset[str], Held]]:
+    def told(task: str) -> list[tuple[frozenset[str], Mention]]:
         tip = _tip(objects, archived, CONVERSATIONS + task)
         found = []
         for commit in records.history(objects, tip) if tip else ():
@@ -229,11 +229,11 @@ def _corrections(
                 slugs = {x.slug for x in entry.items if x.way is Way.CORRECTION}
                 text = f"{task}#{entry.attempt} was told that it has changed"
                 if slugs:
-                    held = Held(entry.at, text, commit.oid)
+                    held = Mention(entry.at, text, commit.oid)
                     found.append((frozenset(slugs), held))
         return found
 
-    def corrections(task: str, slug: str) -> list[Held]:
+    def corrections(task: str, slug: str) -> list[Mention]:
         return [held for slugs, held in told(task) if slug in slugs]
 
     return corrections

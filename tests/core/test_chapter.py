@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitagent.core.chapter import (
     Carried,
-    Held,
+    CarriedItem,
     OpenTask,
     Pair,
     automations_in,
@@ -52,7 +52,11 @@ def by_slug(*items):
         commit=_oids,
         items=st.lists(
             st.builds(
-                Held, _slugs, _oids, st.sampled_from(list(map(str, Kind))), _lines
+                CarriedItem,
+                _slugs,
+                _oids,
+                st.sampled_from(list(map(str, Kind))),
+                _lines,
             ),
             max_size=3,
         ).map(tuple),

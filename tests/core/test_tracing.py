@@ -8,7 +8,7 @@ from gitagent.core import tracing
 from gitagent.core.distil import task_of
 from gitagent.core.exposure import Exposure, Received, Way
 from gitagent.core.ident import submission_id
-from gitagent.core.links import About, Facts, Held, Link
+from gitagent.core.links import About, Facts, Link, Mention
 from gitagent.core.memory import From, Item, Kind, Mark, Marks, Source, Status
 from gitagent.core.proposal import Proposal, Stand, Why
 from gitagent.core.remembering import Filed, Op, Operation, Ruled, Ruling
@@ -101,7 +101,7 @@ def texts(links: list[Link]) -> list[str]:
 
 def test_an_item_that_was_admitted_and_received_is_one_chain():
     done = submission("user", 4)
-    held = Held("2026-01-04T00:30:00Z", "request 2 to a:b", "x")
+    held = Mention("2026-01-04T00:30:00Z", "request 2 to a:b", "x")
     work = task("work", attempt(1, slug="", tip=""))
     found = tracing.of_item(
         facts(
@@ -254,7 +254,7 @@ def proposal(stand: Stand, **fields: str) -> tuple[Proposal, Proposal]:
 
 
 def test_a_critique_leads_to_who_was_told_and_who_went_without():
-    told = Held("2026-01-05T01:00:00Z", "user#1 was told", "x")
+    told = Mention("2026-01-05T01:00:00Z", "user#1 was told", "x")
     after = [task(f"t{n}", attempt(6 + n, slug="new", tip="")) for n in range(7)]
     found, now = proposal(
         Stand.ACCEPTED, by="Ada", decided="2026-01-04T00:00:00Z", because="Yes."
