@@ -101,7 +101,9 @@ def review(
             moot.append((moved, reason))
     waiting = [each for each in stands.values() if each.stand is Stand.WAITING]
     count = sum(item.status in COUNTS for item in looked.items.values())
-    return Reviewed(tuple(new), tuple(_ordered(waiting)), tuple(moot), count, problem)
+    return Reviewed(
+        tuple(new), tuple(sorted(waiting, key=_order)), tuple(moot), count, problem
+    )
 
 
 def listed(
@@ -114,7 +116,7 @@ def listed(
     place = _place(repo, objects)
     known = proposals.read_all(repo, objects, place.who)
     rows = [
-        Listed(x.proposal, x.doubt, _gone(x.proposal, place.shelf))
+        Listed(x.proposal, x.doubt, outdated(x.proposal, place.shelf.items))
         for x in _sound(known).values()
     ]
     refused = [
@@ -127,8 +129,7 @@ def listed(
         for row in rows
         if everything or (row.proposal.stand is Stand.WAITING and not row.outdated)
     ]
-    order = {each.id: n for n, each in enumerate(_ordered([x.proposal for x in rows]))}
-    return sorted(shown, key=lambda row: order[row.proposal.id]), refused
+    return sorted(shown, key=lambda row: _order(row.proposal)), refused
 
 
 def accept(
@@ -155,7 +156,7 @@ def accept(
     proposal = known.proposal
     if not any(objects.kind(oid) for oid in proposal.evidence):
         raise UserError(f"{name} has no evidence here, so it cannot be accepted")
-    gone = _gone(proposal, place.shelf)
+    gone = outdated(proposal, place.shelf.items)
     if proposal.stand is Stand.ACCEPTED and gone:
         return proposal, None
     if proposal.stand is Stand.REJECTED:
@@ -245,10 +246,6 @@ def _kept(proposal: Proposal, keep: str) -> str:
     return keep
 
 
-def _gone(proposal: Proposal, shelf: Shelf) -> str:
-    return outdated(proposal, shelf.items)
-
-
 def _find(repo: Repository, objects: Objects, place: _Place, name: str) -> Known:
     known = proposals.read_all(repo, objects, place.who).get(name)
     if known is None:
@@ -271,5 +268,5 @@ def _sound(known: dict[str, Known | UserError]) -> dict[str, Known]:
     return {name: x for name, x in known.items() if isinstance(x, Known)}
 
 
-def _ordered(found: list[Proposal]) -> list[Proposal]:
-    return sorted(found, key=lambda each: (each.operation.slug, each.at, each.id))
+def _order(proposal: Proposal) -> tuple[str, str, str]:
+    return proposal.operation.slug, proposal.at, proposal.id

@@ -103,7 +103,7 @@ def newest(objects: Objects, commit: str, count: int = 10) -> tuple[Landed, ...]
 def changed(objects: Objects, old: str, new: str) -> tuple[str, ...]:
     """Return the paths of the product that differ between two commits, sorted.
 
-    None if a commit is not here any more, or more differ than are looked at.
+    () if a commit is not here any more, or more differ than are looked at.
     """
     return _difference(objects, old, new).paths
 
