@@ -78,9 +78,7 @@ def close(
         )
     seen = overview(repo)
     with repo.objects() as objects:
-        settings, _, problem = SettingsInForce().at(objects, seen.commit)
-        if settings is None:
-            raise UserError(problem or "the target has no settings")
+        settings = SettingsInForce().require(objects, seen.commit)
         sign = _signer(repo, settings, key)
         _require_believed(repo, objects, settings, seen.commit, sign)
         commit = _kept(repo, objects, seen, name)

@@ -14,7 +14,7 @@ from gitagent.daemon.distilling import task_file
 from gitagent.daemon.moment import moment
 from gitagent.daemon.read import Reader
 from gitagent.errors import Busy, GitagentError
-from gitagent.files import proposed, taskfile
+from gitagent.files import memoryfile, proposed, taskfile
 from gitagent.files.proposed import Proposed
 from gitagent.git import rulings
 from gitagent.host.process import Cancel
@@ -240,3 +240,24 @@ def test_landings_that_change_the_memory_are_no_rulings(repository, kept, object
     rulings.append(repository, objects, landing)
 
     assert () == Reader(repository).read(objects).memory.rulings
+
+
+def test_as_long_as_no_ref_moves_nothing_of_the_memory_is_read(
+    repository, ruled, monkeypatch
+):
+    made = ruled(asks(add("quick")))
+    repository.git.run("update-ref", MAIN, made.commit)
+    reader = Reader(repository)
+    with repository.objects() as opened:
+        before = reader.read(opened)
+
+    def read(*given: object, **more: object) -> None:
+        raise AssertionError((given, more))
+
+    monkeypatch.setattr(rulings, "read_all", read)
+    monkeypatch.setattr(memoryfile, "parse", read)
+    with repository.objects() as opened:
+        after = reader.read(opened)
+
+    assert (made,) == before.memory.rulings
+    assert before == after
