@@ -17,7 +17,7 @@ import click
 
 from gitagent import YOUNG, __version__
 from gitagent.cli.here import Here
-from gitagent.errors import GitagentError
+from gitagent.errors import GitagentError, UserError
 
 # The one line of help stands here, so that listing the commands loads none of them.
 COMMANDS: Final = {
@@ -105,11 +105,12 @@ class Commands(click.Group):
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a bug
-            from gitagent.daemon.crash import report  # noqa: PLC0415 - only for bugs
+            from gitagent.daemon import crash  # noqa: PLC0415 - only for bugs
 
             here = ctx.obj or Here(ctx.params["folder"])
-            _complain(report(error, lambda: here.repository))
-            raise click.exceptions.Exit(_BUG) from None
+            _complain(crash.report(error, lambda: here.repository))
+            code = UserError.exit_code if crash.outage(error) else _BUG
+            raise click.exceptions.Exit(code) from None
         return code
 
 

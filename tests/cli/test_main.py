@@ -1,5 +1,6 @@
 """The frame of the command line: loading, errors, exit codes."""
 
+import errno
 import json
 import os
 import re
@@ -168,6 +169,22 @@ def test_a_bug_is_exit_3_and_names_its_log(repo, monkeypatch):
     assert str(logs[0]) in answer.err
     assert "RuntimeError" in logs[0].read_text()
     assert __version__ in logs[0].read_text()
+
+
+def test_a_full_disk_is_no_bug_and_says_where_and_how_it_is_mended(repo, monkeypatch):
+    call(repo, "init", "--no-check")
+
+    def fail(*_args, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device", "a", None, "b")
+
+    monkeypatch.setattr("gitagent.cli.status.overview", fail)
+    answer = call(repo, "status")
+
+    assert (1, "") == (answer.code, answer.out)
+    assert (
+        "gitagent: No space left on device: b; make room and try again\n" == answer.err
+    )
+    assert [] == list((repo.common_dir / "gitagent").glob("log/crash-*"))
 
 
 def test_a_bug_outside_a_repository_has_a_log_too(tmp_path, monkeypatch):
