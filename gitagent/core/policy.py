@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gitagent.core.agent import SHELL, Agent
 from gitagent.core.approval import Approval, Needed, missing
 from gitagent.core.candidate import Candidate, Change, PathChange
+from gitagent.core.distil import is_file
 from gitagent.core.divergence import mismatches
 from gitagent.core.gate import gates
 from gitagent.core.glob import barred, matching, named
@@ -206,6 +207,10 @@ def _worker_offences(
     found = [
         _say("A worker may not edit its own task", _under(records, own)),
         _say("Only people answer questions", _under(records, ANSWERS)),
+        _say(
+            "Only gitagent starts what looks at a landing",
+            tuple(c.path for c in records if is_file(c.path) and c.path != own),
+        ),
         _say(
             "A submodule link that the target does not have",
             tuple(c.path for c in product if c.new_mode == _GITLINK != c.old_mode),

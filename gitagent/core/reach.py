@@ -8,6 +8,7 @@ import posixpath
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gitagent.core import distil
 from gitagent.core.glob import barred, matching, named
 from gitagent.core.layout import ANSWERS, DONE, LANDINGS, MEMORY, TASKS
 from gitagent.core.question import Question
@@ -149,7 +150,7 @@ def _record(facts: Facts, inner: str) -> str:
         return f"{_quoted(inner)} is written by people alone."
     if inner.startswith(TASKS) and "start_task" not in facts.may:
         return f"{_quoted(inner)} is a task, and this agent lacks the grant start_task."
-    if inner.startswith((LANDINGS, MEMORY, DONE)):
+    if inner.startswith((LANDINGS, MEMORY, DONE)) or distil.is_file(inner):
         return f"{_quoted(inner)} is written by gitagent alone."
     return ""
 

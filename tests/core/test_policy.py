@@ -102,6 +102,18 @@ def test_a_worker_starts_tasks_only_with_the_grant():
     assert judged(other, worker=True, agent=granted) == ""
 
 
+def test_a_worker_takes_no_name_of_a_task_that_looks_at_a_landing():
+    name = ".agent/tasks/distil-s-0123456789ab.md"
+    granted = Agent("a", "shell", may=("write", "start_task"))
+    for made in (change(name), change(name, old=FILE), change(name, 0, FILE)):
+        found = judged(made, worker=True, agent=granted)
+
+        assert found == f"Only gitagent starts what looks at a landing: {name}."
+    assert judged(change(name)) == ""
+    other = change(".agent/tasks/distil-water.md")
+    assert judged(other, worker=True, agent=granted) == ""
+
+
 def test_a_worker_answers_no_question_whatever_it_is_granted():
     answer = change(".agent/tasks/answers/fix.md")
     for may in (("write",), ("write", "start_task")):
