@@ -21,8 +21,7 @@ def in_order(
 
     First comes what is of these paths, then it goes by kind, the newest first.
     """
-    # What names no object or no source is told nowhere; see `memory.shown`.
-    by_slug = {each.slug: each for each in items if each.blob and each.sources}
+    by_slug = {each.slug: each for each in items}
     touched = frozenset(_touched(globs, by_slug.values()) if globs else ())
     ranked: dict[tuple[bool, int], list[Group]] = {}
     for group in disputes(by_slug):

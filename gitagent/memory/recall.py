@@ -85,11 +85,7 @@ def recall(
     ``tossed`` are what the coin says; see `core.coin.toss`.
     """
     try:
-        items = {
-            each.slug: each
-            for each in shelf.told(memory.changed)
-            if each.blob and each.sources
-        }
+        items = {each.slug: each for each in shelf.told(memory.changed)}
         words = text[:TEXT].strip()
         if why := _needless(memory, words, items, tossed=tossed):
             return Recall(skipped=why)

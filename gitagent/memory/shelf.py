@@ -47,7 +47,8 @@ class Shelf:
     def told(self, changed: Changed = Changed.MARK) -> list[Item]:
         """Return what may be told: items that count and resolve, by slug.
 
-        With HIDE not those whose evidence changed, either.
+        One that names no object or no source is told nowhere; see `memory.shown`. With
+        HIDE those whose evidence changed are not, either.
         """
         hidden = {Marks.UNVERIFIED}
         if changed is Changed.HIDE:
@@ -56,6 +57,8 @@ class Shelf:
             item
             for slug, item in sorted(self.items.items())
             if item.status in COUNTS
+            and item.blob
+            and item.sources
             and not any(each.mark in hidden for each in self.marks.get(slug, ()))
         ]
 

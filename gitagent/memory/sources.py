@@ -5,7 +5,7 @@ it has to be part of what everybody has: the target's history, or gitagent's rec
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -196,8 +196,8 @@ def _first_said(objects: Objects, known: TaskRecord, number: int) -> str:
 
 
 def _fitted(
-    facts: Iterator[str] | tuple[str, ...] | list[str],
-    more: Iterator[str],
+    facts: Iterable[str],
+    more: Iterable[str],
     *,
     end: bool = False,
 ) -> str:
