@@ -12,7 +12,7 @@ from gitagent.core.remembering import Op, Operation, Ruled, Ruling
 from gitagent.core.settings import Settings
 from gitagent.core.task import TaskRecord
 from gitagent.core.tending import weighed
-from gitagent.daemon.verifying import Verifier
+from gitagent.daemon.verifying import TOTAL_S, Verifier
 from gitagent.errors import GitError
 from gitagent.files import proposed
 from gitagent.files.proposed import Proposed
@@ -70,7 +70,7 @@ def rule(
                 asked.operations,
                 origin,
                 limit=settings.memory.limit,
-                verify=Verifier(repo, settings, cancel),
+                verify=Verifier(repo, settings, cancel, total=TOTAL_S),
                 submit=True,
                 dropped=asked.dropped,
             )

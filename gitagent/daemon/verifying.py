@@ -4,6 +4,8 @@ As a check is run: confined, without a network, on a fresh checkout of the produ
 It is no check, so no receipt of it is kept.
 """
 
+from dataclasses import replace
+from math import inf
 from typing import Final
 
 from gitagent.core.action import StartRun
@@ -23,6 +25,7 @@ from gitagent.lander.environment import environment
 from gitagent.lander.run import run_check
 
 TIMEOUT_S: Final = 120
+TOTAL_S: Final = 600  # of all commands that one task proposes
 
 _NAME = "verify"
 
@@ -31,11 +34,21 @@ class Verifier:
     """Runs such commands; remembers what it has run. For one thread."""
 
     def __init__(
-        self, repo: Repository, settings: Settings, cancel: Cancel | None = None
+        self,
+        repo: Repository,
+        settings: Settings,
+        cancel: Cancel | None = None,
+        *,
+        total: float = inf,
     ) -> None:
+        """After ``total`` seconds of commands no further one is run, or passes."""
         self._repo = repo
-        self._settings = settings
+        # No folder of the checks is kept for, or from, a command: it may be an agent's,
+        # and what it leaves there would count as a check's.
+        self._settings = replace(settings, check=())
         self._cancel = cancel or Cancel()
+        self._total = total
+        self._spent = 0.0
         self._pool = Pool(repo, place.cache_root(repo.common_dir) / "checkouts")
         self._known: dict[tuple[str, str], str] = {}
 
@@ -54,7 +67,11 @@ class Verifier:
         return self._known[key]
 
     def _run(self, command: str, product: str, commit: str) -> str:
-        check = Check(_NAME, command, timeout=TIMEOUT_S)
+        left = self._total - self._spent
+        if left < 1:
+            said = f"`{clean.sentence(command, 200)}` was not run"
+            return f"{said}: others before it have taken {self._spent:.0f} s."
+        check = Check(_NAME, command, timeout=int(min(TIMEOUT_S, left)))
         candidate = Candidate(commit, (), product=product, commit=commit)
         start = StartRun((), candidate, check, "", 1)
         ended = run_check(
@@ -68,16 +85,17 @@ class Verifier:
         )
         if ended is None:
             raise GitagentError("the command that verifies an item was stopped")
-        return _problem(command, ended[0])
+        self._spent += ended[0].seconds
+        return _problem(command, ended[0], check.timeout)
 
 
-def _problem(command: str, receipt: Receipt) -> str:
+def _problem(command: str, receipt: Receipt, seconds: int) -> str:
     said = f"`{clean.sentence(command, 200)}`"
     match receipt.result:
         case Result.PASSED | Result.CHANGED:
             return ""
         case Result.TIMEOUT:
-            return f"{said} did not end within {TIMEOUT_S} s."
+            return f"{said} did not end within {seconds} s."
         case _ if receipt.exit_code is None:
             why = clean.sentence(receipt.tail) or "no sandbox"
             raise GitagentError(f"{said} could not be run: {why}")

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from gitagent.core.action import StartRun
 from gitagent.core.receipt import Receipt, Result
-from gitagent.core.settings import Settings
+from gitagent.core.settings import Check, Settings
 from gitagent.daemon import verifying
 from gitagent.daemon.verifying import Verifier
 from gitagent.errors import GitagentError
@@ -38,6 +39,35 @@ def test_a_command_is_run_on_the_product_in_the_sandbox(repo):
     assert f"`{command}` ends with 3." == verify(command, tree)
     assert "`./gone` ends with 127." == verify("./gone", tree)
     assert [] == repo.status()
+
+
+def test_what_a_command_leaves_in_a_cache_of_the_checks_is_there_for_nobody(repo):
+    repo.commit({".gitignore": "deps\n"})
+    check = Check("tests", "true", cache=("deps",))
+    verify = Verifier(discover(repo.path), Settings(check=(check,)))
+    tree = repo.oid("HEAD^{tree}")
+
+    assert "" == verify("mkdir deps && touch deps/planted", tree)
+    assert "" == verify("test ! -e deps", tree)
+
+
+def test_commands_of_one_ruling_take_no_longer_than_is_set(repo, monkeypatch):
+    given = []
+
+    def run(*args: object) -> tuple[Receipt, bytes]:
+        start = args[4]
+        assert isinstance(start, StartRun)
+        given.append(start.check.timeout)
+        return replace(RUN, seconds=90.0), b""
+
+    monkeypatch.setattr(verifying, "run_check", run)
+    verify = Verifier(discover(repo.path), Settings(), total=200)
+    tree = repo.oid("HEAD^{tree}")
+    said = [verify(f"true {n}", tree) for n in range(4)]
+
+    assert [120, 110, 20] == given
+    assert "" == said[2]
+    assert "`true 3` was not run: others before it have taken 270 s." == said[3]
 
 
 def test_what_was_run_on_a_product_is_not_run_again(repo, monkeypatch):
