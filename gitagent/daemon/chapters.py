@@ -20,7 +20,7 @@ from gitagent.daemon.approving import sign_with
 from gitagent.daemon.overview import Overview, overview
 from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import ConfigError, UserError
-from gitagent.git import word
+from gitagent.git import trust
 from gitagent.git.codec import Sign
 from gitagent.git.identity import author
 from gitagent.git.objects import Objects
@@ -200,7 +200,7 @@ def _require_believed(
     sign: Sign | None,
 ) -> None:
     """Raise UserError if no clone would believe what ``sign`` has signed."""
-    who = word.signers(objects, settings.trust.allowed_signers, commit)
+    who = trust.signers(objects, settings.trust.allowed_signers, commit)
     why = who.problem
     if not why and who.blob and sign is not None:
         allowed = objects.blob(who.blob)

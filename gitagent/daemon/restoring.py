@@ -19,7 +19,7 @@ from gitagent.core.settings import Settings
 from gitagent.daemon.memory import change
 from gitagent.daemon.target import SettingsInForce, find_target
 from gitagent.errors import UserError
-from gitagent.git import tags, word
+from gitagent.git import tags, trust
 from gitagent.git.advance import Blocked, advance
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -155,7 +155,7 @@ def _require_signed(
     brought: Brought,
 ) -> None:
     """Raise UserError unless the chapter is signed, where decisions have to be."""
-    who = word.signers(objects, settings.trust.allowed_signers, commit)
+    who = trust.signers(objects, settings.trust.allowed_signers, commit)
     why = who.problem
     if not why and who.blob:
         tag = tags.read(repo, _tag(brought))

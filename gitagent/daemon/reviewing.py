@@ -20,7 +20,7 @@ from gitagent.daemon.effects import harmful
 from gitagent.daemon.memory import change, held
 from gitagent.daemon.verifying import Verifier
 from gitagent.errors import LostRace, UserError
-from gitagent.git import word
+from gitagent.git import trust
 from gitagent.git.identity import author
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -57,7 +57,7 @@ class _Place:
 
     settings: Settings
     shelf: Shelf
-    who: word.Signers
+    who: trust.Signers
 
 
 def review(
@@ -260,7 +260,7 @@ def _find(repo: Repository, objects: Objects, place: _Place, name: str) -> Known
 def _place(repo: Repository, objects: Objects) -> _Place:
     found = held(repo, objects)
     path = found.settings.trust.allowed_signers
-    who = word.signers(objects, path, found.shelf.commit)
+    who = trust.signers(objects, path, found.shelf.commit)
     return _Place(found.settings, found.shelf, who)
 
 

@@ -22,7 +22,7 @@ from gitagent.daemon.target import SettingsInForce
 from gitagent.errors import GitagentError, GitError, UserError
 from gitagent.files import record
 from gitagent.files.message import trailers
-from gitagent.git import items, records, rulings, word
+from gitagent.git import items, records, rulings, trust
 from gitagent.git.archived import Archived
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -152,7 +152,7 @@ def _proposals(
     """Return the proposals as they were found, and as they count by now."""
     settings = SettingsInForce().at(objects, commit)[0]
     path = settings.trust.allowed_signers if settings else ""
-    known = proposals.read_all(repo, objects, word.signers(objects, path, commit))
+    known = proposals.read_all(repo, objects, trust.signers(objects, path, commit))
     found = []
     for each in known.values():
         if isinstance(each, Known):

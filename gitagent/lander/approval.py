@@ -14,7 +14,7 @@ from gitagent.core.settings import Settings
 from gitagent.errors import GitError, UserError
 from gitagent.files import record
 from gitagent.files.message import record_message
-from gitagent.git import records, word
+from gitagent.git import records, trust
 from gitagent.git.codec import Sign
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
@@ -54,7 +54,7 @@ def write(
     what = f"{author.name} approved {count} {'path' if count == 1 else 'paths'}"
     message = record_message(f"{what}\n\n{approval.why}", "approval")
     payload = record.dump_approval(approval)
-    oid = word.write(objects, old, payload, message, author, sign)
+    oid = trust.write(objects, old, payload, message, author, sign)
     found = _Judge(repo, objects, settings, target).verdict(approval.submission, oid)
     if isinstance(found, str):
         raise UserError(f"nobody would believe this approval: {found}")
@@ -126,7 +126,7 @@ class _Judge:
     ) -> None:
         self._repo = repo
         self._objects = objects
-        self._who = word.signers(objects, settings.trust.allowed_signers, target)
+        self._who = trust.signers(objects, settings.trust.allowed_signers, target)
 
     def verdict(self, submission: str, oid: str) -> Approval | str:
         """Return the approval at a record commit, or why it does not count."""
@@ -141,7 +141,7 @@ class _Judge:
             try:
                 known = self._judged(submission, oid, now)
             except (GitError, UserError) as error:
-                known = _Known(error.line(), now + word.AGAIN_S)
+                known = _Known(error.line(), now + trust.AGAIN_S)
             _known[key] = known
         found = known.verdict
         if isinstance(found, Approval) and found.until:
@@ -154,5 +154,5 @@ class _Judge:
         if approval.submission != submission:
             return _Known(f"it was made for {approval.submission}", None)
         asked = (self._repo, self._objects, oid, "approval", approval.by, self._who)
-        why, lasts = word.doubt(*asked)
-        return _Known(why or approval, None if lasts else now + word.AGAIN_S)
+        why, lasts = trust.doubt(*asked)
+        return _Known(why or approval, None if lasts else now + trust.AGAIN_S)

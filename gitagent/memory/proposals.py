@@ -13,13 +13,13 @@ from gitagent.core.proposal import Proposal, Stand
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record
 from gitagent.files.message import record_message
-from gitagent.git import records, word
+from gitagent.git import records, trust
 from gitagent.git.codec import Sign
 from gitagent.git.objects import Objects
 from gitagent.git.refs import RefUpdate, update
 from gitagent.git.repository import Repository
 from gitagent.git.text import Person, mended
-from gitagent.git.word import Signers
+from gitagent.git.trust import Signers
 
 DECIDED: Final = frozenset({Stand.ACCEPTED, Stand.REJECTED})
 
@@ -92,8 +92,8 @@ def decide(
     what = f"{decision.stand}: {decision.operation.slug} by {author.name}"
     message = record_message(f"{what}\n\n{decision.because}", _KIND)
     payload = record.dump_proposal(decision)
-    oid = word.write(objects, decision.oid, payload, message, author, sign)
-    if why := word.doubt(repo, objects, oid, _KIND, decision.by, who)[0]:
+    oid = trust.write(objects, decision.oid, payload, message, author, sign)
+    if why := trust.doubt(repo, objects, oid, _KIND, decision.by, who)[0]:
         raise UserError(
             f"nobody would believe this decision: {why}",
             "sign it with a key that trust.allowed_signers names: --key FILE",
@@ -134,7 +134,7 @@ def _known(
         raise UserError(f"{ref_of(name)} holds the record of {newest.id}")
     if newest.stand not in DECIDED:
         return Known(newest)
-    doubt, _ = word.doubt(repo, objects, tip, _KIND, newest.by, who)
+    doubt, _ = trust.doubt(repo, objects, tip, _KIND, newest.by, who)
     if not doubt:
         return Known(newest)
     for before in _before(objects, tip):

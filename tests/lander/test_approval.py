@@ -13,7 +13,7 @@ from gitagent.core.submission import Submission
 from gitagent.errors import LostRace, UserError
 from gitagent.files import record
 from gitagent.files.message import record_message
-from gitagent.git import word
+from gitagent.git import trust
 from gitagent.git.objects import BLOB, Entry, Objects
 from gitagent.git.records import history
 from gitagent.git.repository import Repository, discover
@@ -342,7 +342,7 @@ def test_what_was_judged_is_not_judged_again(case, monkeypatch):
     def fail(*_: object) -> str:
         raise AssertionError
 
-    monkeypatch.setattr(word, "verify_commit", fail)
+    monkeypatch.setattr(trust, "verify_commit", fail)
     monkeypatch.setattr(approval.records, "read", fail)
 
     assert first == case.read(SIGNED)
@@ -354,9 +354,9 @@ def test_a_file_with_times_is_asked_again_after_a_while(case, monkeypatch):
     case.write(case.made(), key=case.boss, settings=SIGNED)
     assert [case.submission.id] == case.read(SIGNED)[0]
 
-    monkeypatch.setattr(word, "verify_commit", lambda *_: "too late")
+    monkeypatch.setattr(trust, "verify_commit", lambda *_: "too late")
     assert [case.submission.id] == case.read(SIGNED)[0]
-    later = clock.monotonic() + 2 * word.AGAIN_S
+    later = clock.monotonic() + 2 * trust.AGAIN_S
     monkeypatch.setattr(clock, "monotonic", lambda: later)
     assert ([], "too late") == case.read(SIGNED)
 

@@ -15,7 +15,7 @@ from gitagent.daemon import reviewing
 from gitagent.errors import GitagentError, LostRace, UserError
 from gitagent.git.signing import signer
 from gitagent.git.text import Person
-from gitagent.git.word import Signers, signers
+from gitagent.git.trust import Signers, signers
 from gitagent.memory import proposals
 from tests.support import ledger
 from tests.support.keys import Key

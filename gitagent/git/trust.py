@@ -1,4 +1,4 @@
-"""A person's word: a record commit of theirs, believed when nothing speaks against it.
+"""Whom to believe: a record commit is a person's word if nothing speaks against it.
 
 Where the target names a file of allowed signers, the commit has to be signed by a key
 that the target's own copy of that file lets sign for the author's address, now.
