@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from gitagent.core.ident import is_oid
-from gitagent.core.memory import From, read_source
+from gitagent.core.memory import SOURCES, From, read_source
 from gitagent.core.remembering import Operation, Ruled
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -34,7 +34,8 @@ class Weighing:
 
         ``own`` are commits that are there where the agent works, and not here yet.
         """
-        waits = [each for each in asked.sources if self._waits(each, own)]
+        some = asked.sources[:SOURCES]  # with more it is refused, and none is looked up
+        waits = [each for each in some if self._waits(each, own)]
         ruled = examine(
             self.repo,
             self.objects,

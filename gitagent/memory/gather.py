@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from gitagent.core.cutting import cut
@@ -19,6 +20,9 @@ DOCUMENTS: Final = 5000  # that are searched at most
 LANDED: Final = 50_000
 _BYTES: Final = 256 * 1024  # of a file; a larger one is no prose
 _DEPTH: Final = 40
+# Folders and files that are looked at, about a second of it: a few trees that hold each
+# other many times unfold to more paths than anybody has memory for.
+_LOOKED: Final = 100_000
 _ABOUT: Final = 50  # paths
 _NOTE: Final = 20_000  # characters of a landing note
 
@@ -89,9 +93,10 @@ def changes(objects: Objects, old: str | None, new: str) -> Iterator[Change]:
     """Yield the landing notes and documents that differ between two trees.
 
     ``old`` None: all of them. Equal subtrees are not looked into. Landing notes come
-    first, the newest before the older ones.
+    first, the newest before the older ones. Of more than can be looked at it is those
+    whose paths come first.
     """
-    found = list(_differing(objects, "", old, new, 0))
+    found = list(_differing(objects, "", old, new, 0, count(1)))
     found.sort(key=lambda change: (change.kind != LANDING, change.path))
     landings = [each for each in found if each.kind == LANDING]
     yield from reversed(landings)
@@ -99,19 +104,26 @@ def changes(objects: Objects, old: str | None, new: str) -> Iterator[Change]:
 
 
 def _differing(
-    objects: Objects, prefix: str, old: str | None, new: str | None, depth: int
+    objects: Objects,
+    prefix: str,
+    old: str | None,
+    new: str | None,
+    depth: int,
+    looked: Iterator[int],
 ) -> Iterator[Change]:
     if old == new or depth > _DEPTH:
         return
     before, after = _relevant(objects, prefix, old), _relevant(objects, prefix, new)
-    for name in before.keys() | after.keys():
+    for name in sorted(before.keys() | after.keys()):
         one, other = before.get(name), after.get(name)
         if one == other:
             continue
+        if next(looked) > _LOOKED:
+            return
         path = f"{prefix}{name}"
         subtrees = _tree(one), _tree(other)
         if subtrees != (None, None):
-            yield from _differing(objects, f"{path}/", *subtrees, depth + 1)
+            yield from _differing(objects, f"{path}/", *subtrees, depth + 1, looked)
         is_file = [each for each in (one, other) if each and each.mode != TREE]
         if is_file:
             kind = LANDING if path.startswith(LANDINGS) else DOCUMENT

@@ -26,6 +26,7 @@ from gitagent.memory import ledger
 from gitagent.memory.cited import cited, parsed
 from gitagent.memory.lines import file_problem
 
+_RECEIPT: Final = 4 << 20  # bytes of one; it holds no whole output
 _STORY: Final = 500  # records of a task that are looked through for an answer
 _PATHS: Final = 20_000  # that a landing may have changed, if they are to be named
 _BLOB: Final = re.compile(r"[0-9a-f]{7,64}")
@@ -74,6 +75,8 @@ def _receipt(repo: Repository, objects: Objects, named: Source) -> Found | str:
     if blob is None:
         return f"there is no receipt {shown}"
     try:
+        if objects.size(blob) > _RECEIPT:
+            return f"{shown} is no receipt"
         receipt = record.load_receipt(objects.blob(blob))
     except (GitError, UserError):
         return f"{shown} is no receipt"

@@ -11,7 +11,7 @@ from gitagent.core.agent import SHELL, Agent
 from gitagent.core.exposure import Received, Way, producer
 from gitagent.core.remembering import Op, Operation
 from gitagent.core.task import Attempt, Outcome, TaskFile, TaskRecord, TaskState
-from gitagent.daemon import tasks, teaching
+from gitagent.daemon import tasks, teaching, weighing
 from gitagent.daemon.searching import Searching
 from gitagent.daemon.teaching import Teacher
 from gitagent.memory.landed import Past
@@ -296,6 +296,17 @@ def test_a_proposal_that_holds_is_written_nowhere(teacher, writer):
     assert asked(teacher, "propose", operation=good)["admitted"]
     assert before == writer.bench.target
     assert {} == writer.statuses
+
+
+def test_of_too_many_sources_none_but_the_first_are_looked_up(teacher, monkeypatch):
+    seen = []
+    monkeypatch.setattr(weighing, "read_source", lambda text: seen.append(text) or "")
+    cites = {"op": "add", "slug": "x", "kind": "fact", "line": FOUR}
+    cites["sources"] = [f"main:{FACTS}:{n}-{n}" for n in range(1, 5000)]
+    found = asked(teacher, "propose", operation=cites)
+
+    assert found["reason"].startswith("It has 4999 sources, and 8 are the most")
+    assert 8 == len(seen)
 
 
 def test_what_cites_work_that_has_not_landed_waits(teacher):

@@ -17,6 +17,7 @@ from gitagent.core.task import TaskState
 from gitagent.daemon import tasks
 from gitagent.git.objects import Objects
 from gitagent.git.repository import discover
+from gitagent.memory import sources
 from gitagent.memory.evidence import Examined, examine, resolve
 from gitagent.memory.sources import Found, look_up
 from tests.memory import seeded_repo
@@ -618,6 +619,14 @@ def test_an_agent_disputes_nothing_without_a_source(asked: Asked):
     found = asked.add(items, op=Op.DISPUTE, against="other", sources=(), strict=True)
 
     assert "It has no source." == found.ruled.reason
+
+
+def test_a_huge_blob_is_no_receipt_and_is_not_read(asked: Asked, monkeypatch):
+    monkeypatch.setattr(sources, "_RECEIPT", 10)
+    found = asked.source("receipt:{receipt}")
+
+    assert isinstance(found, str)
+    assert found.endswith(" is no receipt")
 
 
 @pytest.mark.parametrize(

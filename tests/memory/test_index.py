@@ -9,6 +9,8 @@ import pytest
 
 from gitagent.core.episode import Ended, Episode
 from gitagent.errors import GitError
+from gitagent.git.objects import BLOB, TREE, Entry
+from gitagent.git.repository import discover
 from gitagent.memory import gather, indexfile, sync
 from gitagent.memory.index import Index
 from gitagent.memory.indexfile import VERSION
@@ -163,6 +165,23 @@ def test_no_more_documents_are_kept_than_there_is_room_for(repo: Repo, monkeypat
 
     assert 2 == len(first)
     assert ["1.md", "4.md"] == sorted(then)
+
+
+def test_few_trees_that_unfold_to_a_billion_files_take_no_longer(
+    repo: Repo, monkeypatch
+):
+    monkeypatch.setattr(gather, "_LOOKED", 1000)
+    with discover(repo.path).objects() as objects:
+        blob = objects.write_blob(b"# Zebra\n")
+        tree = objects.write_tree([Entry("a.md", BLOB, blob)])
+        for _ in range(9):
+            some = [Entry(f"{n}", TREE, tree) for n in range(10)]
+            tree = objects.write_tree(some)
+        found = list(gather.changes(objects, None, tree))
+
+    assert {blob} == {each.blob for each in found}
+    assert "/".join("000000000") + "/a.md" == found[0].path
+    assert len(found) < 1000
 
 
 def test_episodes_are_found_and_forgotten(library: Library):
