@@ -149,7 +149,7 @@ def test_what_unfolds_without_end_is_found_before_git_unfolds_it(
     monkeypatch.setattr(prepare, "walk_changes", few)
     objects = made.objects
     bomb = objects.write_tree([Entry("f", BLOB, objects.write_blob(b"boom"))])
-    for _ in range(4):
+    for _ in range(5):
         bomb = objects.write_tree([Entry(f"d{n}", TREE, bomb) for n in range(8)])
     top = objects.tree(objects.commit(made.target).tree)
     kept = [entry for entry in top if entry.name != "README.md"]
