@@ -13,7 +13,7 @@ from typing import Final
 from gitagent.core.layout import OPERATIONS
 from gitagent.core.remembering import Ruling
 from gitagent.errors import LostRace, UserError
-from gitagent.files import record
+from gitagent.files import clean, record
 from gitagent.git import records
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
@@ -111,8 +111,9 @@ def _what(ruling: Ruling) -> str:
         slugs = ", ".join(each.slug for each in ruling.files[:3])
         return f"{ruling.submission} lands {slugs or 'no item'}"
     rows = [
-        f"- {each.operation.op} {each.operation.slug}: "
-        f"{'admitted' if each.admitted else 'refused'}. {each.reason}"
+        f"- {each.operation.op} {clean.sentence(each.operation.slug, 80)}: "
+        f"{'admitted' if each.admitted else 'refused'}."
+        f" {clean.sentence(each.reason, 1000)}"
         for each in ruling.ruled
     ]
     whose = f" of {ruling.task}" if ruling.task else ""

@@ -55,6 +55,17 @@ def test_what_is_refused_exits_with_1_and_the_reason(repo, slug, line, source, s
     assert before == repo.head()
 
 
+def test_a_path_cannot_fake_a_line_of_what_is_shown(repo):
+    path = "notes\nstatus  withdrawn\x1b[2J.md"
+    repo.commit({path: FACTS})
+    add(repo, source=f"main:{path}:1-1")
+    told = call(repo, "memory", "show", "deploy-order", "--evidence").out
+    brief = call(repo, "memory", "brief", "--explain").out
+
+    for shown in (told, brief):
+        assert r"notes\nstatus  withdrawn\x1b[2J.md:1-1" in shown
+
+
 def test_a_body_is_kept_to_the_letter_or_refused_and_a_decision_needs_one(repo):
     decision = ("--kind", "decision", "--body-file", "-")
     body = "  Because:\n\n+++\n- it was so\n+++"

@@ -87,6 +87,15 @@ def test_a_dispute_names_both(repo):
     assert "dispute  locks against old" in call(repo, "memory", "log").out
 
 
+def test_what_is_asked_for_cannot_fake_another_ruling(repo):
+    odd = Operation(Op.ADD, "a\n- withdraw locks: admitted. \x1b[2J")
+    made = rule(repo, Ruled(odd, admitted=False, reason="No.\n- add b: admitted."))
+    said = repo.git("log", "-1", "--format=%B", made.oid)
+
+    assert 1 == said.count("\n- ")
+    assert "\x1b" not in said
+
+
 def test_one_task_can_be_asked_for(repo):
     rule(repo, LEFT, task="first")
     rule(repo, LEFT)

@@ -8,6 +8,7 @@ import click
 from gitagent.cli import page, say
 from gitagent.cli.here import Here
 from gitagent.core.memory import Item, written
+from gitagent.files import clean
 
 if TYPE_CHECKING:
     from gitagent.daemon.briefing import Explained
@@ -64,7 +65,7 @@ def _lines(found: "Explained") -> Iterator[str]:
 
 def _sources(item: Item) -> Iterator[str]:
     for source in item.sources:
-        yield f"  {item.slug} is from {written(source)}"
+        yield f"  {item.slug} is from {clean.line(written(source))}"
         quoted = source.quote.splitlines()
         yield from (f"    | {line}" for line in quoted[:_QUOTED])
         if len(quoted) > _QUOTED:

@@ -9,6 +9,7 @@ from gitagent.cli import page, say
 from gitagent.cli.here import Here
 from gitagent.cli.memory.list import row
 from gitagent.core.memory import Item, said, written
+from gitagent.files import clean
 
 if TYPE_CHECKING:
     from gitagent.daemon.memory import Cited
@@ -84,7 +85,7 @@ def _lines(found: "Shelf", item: Item) -> Iterator[str]:
 def _evidence(cited: "tuple[Cited, ...]") -> Iterator[str]:
     for each in cited:
         yield ""
-        yield written(each.source)
+        yield clean.line(written(each.source))
         for text in (each.problem, each.now):
             if text:
                 yield text
