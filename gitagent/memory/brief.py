@@ -28,6 +28,8 @@ EPISODES: Final = 5
 
 _NONE: frozenset[str] = frozenset()
 _LEAST: Final = 15  # tokens of the shortest line of an item
+_MANY: Final = 64  # items that are looked at together
+_BRACKET: Final = 12  # of them what is around its slug and its words
 _TITLE: Final = 100  # characters
 _NAMED: Final = 3  # paths of a landing
 _TEXT: Final = 20_000  # characters of a task that are looked through for paths
@@ -144,25 +146,31 @@ def _fit_items(
 ) -> _Fitted:
     """Return what fits of the items. One that takes over half of the room does not.
 
-    No more are written out than can fit: there can be thousands.
+    Few more are written out than can fit: there can be thousands.
     """
     most, left, at = room // 2, room, 0
     found = _Fitted([], [], 0)
     used = 0
     while at < len(groups) and left >= _LEAST:
-        some = groups[at : at + left // _LEAST]
-        lines = {each[0].slug: _item(each, touched, shelf) for each in some}
+        some = groups[at : at + max(_MANY, left // _LEAST)]
+        fits = (each for each in some if _at_least(each) <= left)
+        lines = {each[0].slug: _item(each, touched, shelf) for each in fits}
         blocks = [Block(name, line.text, most=most) for name, line in lines.items()]
         packed = pack(blocks, left)
         kept = {each.name for each in packed.kept}
         found.lines.extend(line for name, line in lines.items() if name in kept)
-        out = (line for name, line in lines.items() if name not in kept)
-        found.missing.extend(slug for line in out for slug in line.slugs)
+        out = (group for group in some if group[0].slug not in kept)
+        found.missing.extend(each.slug for group in out for each in group)
         used += packed.tokens
         left -= packed.tokens
         at += len(some)
     found.missing.extend(each.slug for group in groups[at:] for each in group)
     return _Fitted(found.lines, found.missing, used)
+
+
+def _at_least(group: Group) -> int:
+    """Return how many tokens the lines of some items take at least."""
+    return sum(_BRACKET + (len(each.slug) + len(each.line)) // 3 for each in group)
 
 
 def _fit(lines: Sequence[tuple[str, Line]], room: int) -> _Fitted:
