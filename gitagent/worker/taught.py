@@ -105,13 +105,28 @@ class Taught:
         """Return the answer to what comes through the door."""
         if op not in _ASKED or self._order.teacher is None:
             return {"error": "There is no such thing to be asked of the memory."}
+        if self._order.agent.backend == GATED:
+            return self._propose(given) if op == "propose" else self._answer(op, given)
+        self._hear(given.get("heard"))
+        given = {key: each for key, each in given.items() if key != "heard"}
+        # An answer can be lost on its way, so these are told until they were heard.
+        changes = self._answer("corrections", {}, arrives=False)
+        if op == "corrections":
+            return changes
         found = self._propose(given) if op == "propose" else self._answer(op, given)
-        if self._order.agent.backend != GATED and op != "corrections":
-            changes = _told(self._answer("corrections", {}))
-            found["corrections"] = "\n\n".join(each.text for each in changes)
-        return found
+        return {**found, "corrections": changes}
 
-    def _answer(self, op: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _hear(self, pairs: object) -> None:
+        """Take it from a program that it was told of these changes: slug and blob."""
+        with self._lock:
+            for each in pairs if isinstance(pairs, list) else ():
+                match each:
+                    case [str(slug), str(blob)] if slug in self._known:
+                        self._known[slug] = blob
+
+    def _answer(
+        self, op: str, given: Mapping[str, Any], *, arrives: bool = True
+    ) -> dict[str, Any]:
         """Return the teacher's answer; what it gives is written down first."""
         order = self._order
         assert order.teacher is not None  # noqa: S101 - who calls this has looked
@@ -120,8 +135,10 @@ class Taught:
                 known = [[slug, blob] for slug, blob in self._known.items()]
                 given = {**given, "given": known}
         found = order.teacher.asked(order.task.id, order.agent, op, given)
-        self._note(received(found))
-        self.said.extend((each.producer, each.text) for each in _told(found))
+        if arrives:
+            self._note(received(found))
+        told = [(each.producer, each.text) for each in _told(found)]
+        self.said.extend(each for each in told if each not in self.said)
         return found
 
     def _note(self, given: Iterable[Received]) -> None:

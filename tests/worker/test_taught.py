@@ -85,19 +85,24 @@ def correction(blob="9" * 40):
     return {"told": told, "items": [["one", blob, "correction"]]}
 
 
-def test_other_programs_are_told_with_the_next_answer_what_does_not_hold(folder):
-    teacher = Teacher(search={"text": "found"}, corrections=[correction(), {}])
+def test_other_programs_are_told_what_does_not_hold_until_they_have_heard_it(folder):
+    """Who was killed, or did not wait, before an answer came has not heard it."""
+    blob = "9" * 40
+    told = [correction(blob), correction(blob), {}]
+    teacher = Teacher(search={"text": "found"}, corrections=told)
     made = taught_by(teacher, folder)
     made.begin(resumed=False)
-    first = made.asked("search", {"query": "x"})
-    second = made.asked("search", {"query": "x"})
+    lost = made.asked("corrections", {"heard": [["two", blob], "one", [1]]})
+    first = made.asked("search", {"query": "x", "heard": None})
+    second = made.asked("search", {"query": "x", "heard": [["one", blob]]})
     known = [ask[3]["given"] for ask in teacher.asks if ask[2] == "corrections"]
 
-    assert "One is withdrawn." == first["corrections"]
-    assert "" == second["corrections"]
-    assert [[["one", "1" * 40]], [["one", "9" * 40]]] == known
+    assert correction(blob) == lost == first["corrections"]
+    assert {} == second["corrections"]
+    assert [[["one", "1" * 40]], [["one", "1" * 40]], [["one", blob]]] == known
     assert (ONE,) == taught.load(folder).received
-    assert ("memory: one@9", "One is withdrawn.") in made.said
+    assert 1 == made.said.count(("memory: one@9", "One is withdrawn."))
+    assert all("heard" not in ask[3] for ask in teacher.asks)
 
 
 def test_the_built_in_agent_asks_by_itself_what_does_not_hold(folder):

@@ -12,10 +12,10 @@ become needless is taken back by an ``ask`` without any.
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from gitagent.core.effect import Effects
@@ -25,6 +25,9 @@ from gitagent.host import clock
 from gitagent.worker import door, questions, returns
 from gitagent.worker.inside.place import Place, there, write
 from gitagent.worker.strictjson import BadForm
+
+# By slug, the blob of each change that was told, until the daemon has heard of it.
+_heard: Final[dict[str, str]] = {}
 
 Said = tuple[str, bool]  # what the agent is told, and whether it was carried out
 
@@ -58,8 +61,7 @@ def call(
         text, done, changed = _memory(name, given, where, environ)
     else:
         text, done = _called(name, given, where, environ)
-        found = _door("corrections", {}, environ, _CHANGED_S)
-        changed = [each["text"] for each in found.get("told", ())]
+        _, changed = _door("corrections", {}, environ, _CHANGED_S)
     return "\n\n".join([*changed, text]), done
 
 
@@ -100,23 +102,46 @@ def _memory(
     """Ask the memory; return also what changed of what was told of it."""
     try:
         asked = dict(given) if name != "remember" else {"operation": dict(given)}
-        found = _door(_OPS[name], asked, environ, _MEMORY_S[name])
+        found, changed = _door(_OPS[name], asked, environ, _MEMORY_S[name])
         if "question" in found:
             values = {"questions": [found["question"]]}
             questions.parse(_encoded(values))
             write(where.question, _encoded(values))
     except (BadForm, OSError) as error:
         return f"Nothing was done: {error}.", False, []
-    changed = found.get("corrections")
-    before = [changed] if isinstance(changed, str) and changed else []
     text = found.get("text")
     if isinstance(text, str):
-        return text, found.get("done") is not False, before
+        return text, found.get("done") is not False, changed
     why = found.get("error") or found.get(door.AWAY) or "The memory said nothing."
-    return str(why), False, before
+    return str(why), False, changed
 
 
 def _door(
+    op: str, given: Mapping[str, Any], environ: Mapping[str, str], seconds: float
+) -> tuple[dict[str, Any], list[str]]:
+    """Ask through the gateway; return also what changed of what was told before."""
+    heard = dict(_heard)
+    asked = {**given, "heard": [[*each] for each in heard.items()]} if heard else given
+    found = _answer(op, asked, environ, seconds)
+    changes = found if op == "corrections" else found.get("corrections", {})
+    changed = [*_new(changes)]
+    if door.AWAY not in found and "error" not in found:
+        for slug, blob in heard.items():
+            if _heard.get(slug) == blob:
+                del _heard[slug]
+    return found, changed
+
+
+def _new(changes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an answer tells of changes that no other answer has told."""
+    pairs = zip(changes.get("told", ()), changes.get("items", ()), strict=False)
+    for told, (slug, blob, *_) in pairs:
+        if _heard.get(slug) != blob:
+            _heard[slug] = blob
+            yield told["text"]
+
+
+def _answer(
     op: str, given: Mapping[str, Any], environ: Mapping[str, str], seconds: float
 ) -> dict[str, Any]:
     """Ask through the gateway; nothing where there is none."""

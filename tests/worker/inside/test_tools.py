@@ -285,8 +285,9 @@ def test_a_gateway_that_is_away_is_said(use):
 
 
 @pytest.fixture
-def remembering(use, gateway):
+def remembering(use, gateway, monkeypatch):
     """Give a function that calls a tool where the memory says what a test says."""
+    monkeypatch.setattr(tools, "_heard", {})
 
     def ask(tool, given, **said):
         gateway.said = said
@@ -297,6 +298,10 @@ def remembering(use, gateway):
 
 
 ADD = {"op": "add", "slug": "tabs"}
+GONE = {
+    "told": [{"producer": "memory", "text": "One is withdrawn."}],
+    "items": [["one", "9" * 40, "correction"]],
+}
 
 
 @pytest.mark.parametrize(
@@ -310,7 +315,7 @@ ADD = {"op": "add", "slug": "tabs"}
 def test_the_memory_answers_after_what_does_not_hold_any_more(
     remembering, tool, given, op, asked
 ):
-    said = {"text": "It is so.", "done": True, "corrections": "One is withdrawn."}
+    said = {"text": "It is so.", "done": True, "corrections": GONE}
     text, done, calls = remembering(tool, given, **{op: said})
 
     assert ("One is withdrawn.\n\nIt is so.", True) == (text, done)
@@ -318,13 +323,27 @@ def test_the_memory_answers_after_what_does_not_hold_any_more(
 
 
 def test_each_other_answer_begins_with_it_too(remembering, where):
-    told = {"told": [{"producer": "memory", "text": "One is withdrawn."}]}
     returned = {"status": "done", "divergence": "None"}
-    text, done, _ = remembering("finish", returned, corrections=told)
+    text, done, _ = remembering("finish", returned, corrections=GONE)
 
     assert text.startswith("One is withdrawn.\n\nRecorded: done.")
     assert done
     assert where.returned.exists()
+
+
+def test_a_change_is_told_once_and_the_daemon_hears_that_it_was(remembering):
+    show = ("show_memory", {"slug": "x"})
+    said = {"text": "It is so.", "corrections": GONE}
+    first = remembering(*show, show=said)
+    away = remembering(*show, show={"error": "No.", "corrections": GONE})
+    again = remembering(*show, show=said)
+    *_, calls = remembering(*show, show={"text": "It is so."})
+    heard = {"slug": "x", "heard": [["one", "9" * 40]]}
+
+    assert [True, False, False] == [
+        "withdrawn" in text for text, *_ in (first, away, again)
+    ]
+    assert [{"slug": "x"}, heard, heard, {"slug": "x"}] == [asked for _, asked in calls]
 
 
 def test_what_a_person_has_to_decide_is_asked(remembering, where):
