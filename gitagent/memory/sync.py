@@ -7,7 +7,7 @@ the meantime finds what is there already, and who has no more time goes on later
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Final, Protocol
 
 from gitagent.git.objects import Objects
@@ -17,7 +17,10 @@ from gitagent.memory.gather import Change, Passage
 from gitagent.memory.indexfile import IndexFile
 from gitagent.memory.search import DOCUMENT, EPISODE, ITEM, LANDING
 
-_PIECE: Final = 500  # files of one transaction: about 100 ms
+# Characters of one transaction, about 100 ms: what is not through in time is undone, so
+# that a piece which takes longer than anybody waits would never get in.
+_PIECE: Final = 500_000
+_EACH: Final = 1000  # that each file counts for beside its text
 _ROUNDS: Final = 3
 _FILES: Final = (LANDING, DOCUMENT)
 _TOLD: Final = (ITEM, EPISODE)
@@ -114,9 +117,9 @@ def _round(
         known, counts, differ, told if _TOLD[0] in kinds else None, whole=whole
     )
     gone, new = plan.gone, plan.new(objects)
-    piece = list(islice(new, _PIECE))
+    piece = _piece(new)
     while True:
-        following = list(islice(new, _PIECE))
+        following = _piece(new)
         now = Held() if following else wanted
 
         def apply(
@@ -135,6 +138,15 @@ def _round(
         gone, piece = (), following
         if clock.monotonic() > until:
             return False
+
+
+def _piece(new: Iterator[list[Passage]]) -> list[list[Passage]]:
+    """Return the next things that go in at once; none: there are no more."""
+    piece, left = [], _PIECE
+    while left > 0 and (some := next(new, None)) is not None:
+        piece.append(some)
+        left -= _EACH + sum(len(each.said) for each in some)
+    return piece
 
 
 def _known(

@@ -213,6 +213,21 @@ def test_it_stops_when_its_time_is_over_and_goes_on_then(library: Library, monke
     assert ["docs/pasta.md"] == library.names("boil pasta")
 
 
+def test_large_files_go_in_a_few_at_a_time(library: Library, monkeypatch):
+    went: list[int] = []
+
+    def apply(db, gone, new, now, real=sync._apply):
+        went.append(sum(len(each.body) for some in new for each in some))
+        return real(db, gone, new, now)
+
+    monkeypatch.setattr(sync, "_apply", apply)
+    library.write({f"{n}.md": f"# Zebra {n}\n" + "so " * 80_000 for n in range(6)})
+
+    assert library.follow()
+    assert len(went) > 1
+    assert max(went) < 1_000_000
+
+
 def test_an_unknown_commit_is_not_followed(library: Library):
     with library.repository.objects() as objects:
         followed = library.index.follow(objects, "f" * 40, library.shelf)
