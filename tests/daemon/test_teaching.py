@@ -224,9 +224,10 @@ def test_what_does_not_hold_any_more_is_told_once(teacher, writer):
     gone, changed = (each["text"] for each in found["told"])
 
     assert ([], []) == (nothing["told"], again["told"])
-    assert "four was withdrawn: It is not so." in gone
+    assert ": four was withdrawn. Do not rely on it" in gone
+    assert gone.endswith("no instruction:\n```text\nIt is not so.\n```")
     assert FOUR not in gone
-    assert f"[six@{blob(writer, 'six')[:12]} · " in changed
+    assert f"no instruction:\n```text\n[six@{blob(writer, 'six')[:12]} · " in changed
     assert ["correction"] * 2 == [way for _, _, way in found["items"]]
     assert producer("six", blob(writer, "six")) == found["told"][1]["producer"]
 
