@@ -63,6 +63,12 @@ UPDATE = {
     "line": CACHE,
     "sources": ["HEAD:rules.txt:2-2"],
 }
+MORE = {
+    **UPDATE,
+    "slug": "colours",
+    "line": "Colours are off on a pipe, always.",
+    "sources": ["HEAD:rules.txt:3-3"],
+}
 UNSUPPORTED = {**ADD, "slug": "moon", "line": "The moon is made of green cheese."}
 DANGLING = {**ADD, "slug": "gone", "sources": ["HEAD:rules.txt:90-91"]}
 UNTRUE = {
@@ -240,18 +246,24 @@ def test_what_a_landing_teaches_lands_as_one_commit_and_the_rest_is_seen(
 
 
 def test_what_somebody_changed_meanwhile_is_ruled_on_again(taught):
-    world = taught(UPDATE)
+    """What is withdrawn while an update of it lands does not come back."""
+    world = taught(UPDATE, MORE)
     ask(world.repo)
     world.until(lambda: world.loop.snapshot.submissions and ruled_on(world))
     add(world.repo, "cache", 2, Op.UPDATE, "The cache is emptied by a restart only.")
+    write(world.repo, Operation(Op.WITHDRAW, "colours", because="They are on."))
     world.rest()
     first, second = ruled(world.repo, looked(world))
     states = {each.id: each.state for each in world.submissions}
+    found = shelf(world.repo)
 
     assert ["rejected", "landed"] == [states[x.submission] for x in (first, second)]
-    assert first.ruled[0].admitted
-    assert second.ruled[0].admitted
-    assert CACHE == shelf(world.repo).items["cache"].line
+    assert [True, True] == [each.admitted for each in first.ruled]
+    assert [True, False] == [each.admitted for each in second.ruled]
+    assert CACHE == found.items["cache"].line
+    assert "They are on." == found.items["colours"].because
+    assert Status.WITHDRAWN is found.items["colours"].status
+    assert () == found.refused
 
 
 def ruled_on(world: Stepped) -> bool:
@@ -285,7 +297,7 @@ def test_wherever_the_daemon_is_killed_nothing_is_looked_at_or_ruled_on_twice(
     )
     ask(repo)
     killed = []
-    for place in ("distil-added", "memory-ruled"):
+    for place in ("distil-added", "memory-ruled", "landing-recorded"):
         daemon = Daemon.start(repo, failpoint=place, wait=False)
         killed.append(daemon.wait_exit())
         daemon.close()
@@ -298,8 +310,12 @@ def test_wherever_the_daemon_is_killed_nothing_is_looked_at_or_ruled_on_twice(
     daemon.close()
     subjects = repo.log("%s", "--first-parent", MAIN)
 
-    assert [-9, -9] == killed
+    assert [-9, -9, -9] == killed
     (task,) = {each for each in subjects if each.startswith("Add task distil-")}
     assert 1 == subjects.count(task)
-    assert 1 == len(ruled(repo, task.removeprefix("Add task ")))
+    (made,) = ruled(repo, task.removeprefix("Add task "))
+    assert [1, 1] == [
+        sum(each.submission == made.submission for each in ruled(repo, name))
+        for name in (made.task, "")
+    ]
     assert 1 == subjects.count(f"Add locks: {LOCKS}")
