@@ -23,13 +23,13 @@ from gitagent.files import record
 from gitagent.git import records
 from gitagent.git.objects import Objects
 from gitagent.git.repository import Repository
-from gitagent.memory.dense import LOCAL, Embedder, Local
-from gitagent.memory.index import Index
 from gitagent.memory.landed import Past
 from gitagent.memory.search import SECONDS, Hit
 from gitagent.memory.shelf import Shelf, Shelves
 
 if TYPE_CHECKING:
+    from gitagent.memory.dense import Embedder
+    from gitagent.memory.index import Index
     from gitagent.worker.models import Models
 
 _RECORDS: Final = 20_000  # that are remembered
@@ -44,7 +44,7 @@ _LOADERS: Final[Mapping[bool, Callable[[bytes, str], TaskRecord | Submission]]] 
 class Opened:
     """What can be searched, and what may be told of it."""
 
-    index: Index
+    index: "Index"
     shelf: Shelf
     note: str = ""  # why words alone are searched, a sentence; "": as it is set
 
@@ -152,11 +152,14 @@ class Searching:
             self._told[oid] = known
         return known
 
-    def _index(self, settings: Settings) -> tuple[Index, str]:
+    def _index(self, settings: Settings) -> tuple["Index", str]:
         """Return the index with the vectors that the settings name, and what is amiss.
 
         What cannot be had is asked for anew each time: it may have been mended.
         """
+        # With SQLite, which a daemon at rest does not need.
+        from gitagent.memory.index import Index  # noqa: PLC0415
+
         wanted = settings.memory.embeddings
         # All that a provider is asked by; another of the same name is another one.
         key = repr((wanted, settings.model.providers if wanted else ()))
@@ -174,11 +177,13 @@ class Searching:
                 self._indexes[key] = Index(self._repo, embedder)
             return self._indexes[key], note
 
-    def _embedder(self, settings: Settings) -> Embedder | None:
+    def _embedder(self, settings: Settings) -> "Embedder | None":
         """Return what makes vectors. Raises UserError where it cannot be had."""
         wanted = settings.memory.embeddings
         if not wanted:
             return None
+        from gitagent.memory.dense import LOCAL, Local  # noqa: PLC0415 - as above
+
         if wanted == LOCAL:
             return Local()
         ref = resolve(wanted, settings.model)

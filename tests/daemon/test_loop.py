@@ -34,7 +34,7 @@ def submission(loop: Loop):
 def test_what_only_some_attempts_need_is_loaded_for_them():
     names = (
         *("acp", "anthropic", "apscheduler", "asyncio", "h11", "httpx", "mcp"),
-        *("pydantic", "pygit2", "rich", "ssl", "gitagent.model.gateway"),
+        *("pydantic", "pygit2", "rich", "sqlite3", "ssl", "gitagent.model.gateway"),
     )
     code = f"import gitagent.daemon.loop, sys; print(*{{*{names}}} & {{*sys.modules}})"
     done = subprocess.run(
