@@ -6,11 +6,14 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gitagent.core.unseen import UNSEEN
+
 if TYPE_CHECKING:  # who only names paths need not load it
     from pathspec import GitIgnoreSpec
 
 _INSIDE = "\x01"  # a name in a folder that no glob spells out
 _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # of a pair, and no byte
+_HIDDEN = re.compile(f"[{UNSEEN}]")
 
 
 @lru_cache(maxsize=256)
@@ -77,7 +80,9 @@ def named(paths: tuple[str, ...], limit: int = 10) -> str:
 def _visible(path: str) -> str:
     """Return a path in which nothing moves the cursor or hides."""
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode()
+        char
+        if char.isprintable() and not _HIDDEN.match(char)
+        else char.encode("unicode_escape").decode()
         for char in _HALF.sub("\ufffd", path)
         .encode(errors="surrogateescape")
         .decode(errors="replace")

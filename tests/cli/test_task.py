@@ -99,7 +99,7 @@ def test_an_unknown_agent_is_refused_with_those_that_are_known(repo):
     far = call(repo, "task", "add", "x", "--title", "t", "--agent", "gemini")
 
     assert "did you mean claude?" in near.err
-    assert "aider, claude, codex, distiller, model, opencode, shell, standing" in far.err
+    assert "aider, claude, codex, distiller, model, opencode, shell" in far.err
     assert ".agent/agents/gemini.md" in far.err
 
 

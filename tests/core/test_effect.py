@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitagent.core.conversation import Entry, Kind, Origin
@@ -247,6 +247,7 @@ def test_of_two_answers_the_later_one_counts():
 ANYTHING = st.text(st.characters())
 
 
+@example(Effects.READ, "", "", "\U000e0100", 0)  # printable, and seen by nobody
 @given(st.sampled_from(Effects), ANYTHING, ANYTHING, ANYTHING, st.integers(0, 3))
 def test_what_is_asked_comes_back_from_a_card_as_it_was(kind, what, cwd, content, more):
     made = question(Effect(kind, what, cwd, content), "so", more)
