@@ -29,8 +29,8 @@ def commands():
     for name in [*COMMANDS, "hook"]:
         found = cli.get_command(context, name)
         yield name, found
-        for inner, sub in getattr(found, "commands", {}).items():
-            yield f"{name} {inner}", sub
+        for inner in found.list_commands(context) if hasattr(found, "commands") else ():
+            yield f"{name} {inner}", found.get_command(context, inner)
 
 
 def test_the_version_is_told():

@@ -220,7 +220,7 @@ def test_what_a_landing_teaches_lands_as_one_commit_and_the_rest_is_seen(
     assert reasons == [each["reason"] for each in said["rulings"][0]["operations"]]
     assert "landed" == said["rulings"][0]["state"]
     story = call(world.repo, "status", name).out
-    log = world.repo.git("log", "--format=%B", "-1", "--skip=1", LOG)
+    log = world.repo.git("log", "--format=%B", LOG)
     for told in (story, log):
         assert all(" ".join(told.split()).count(each) for each in reasons)
 

@@ -13,7 +13,14 @@ from gitagent.errors import UserError
 
 @click.command(name="log")
 @click.argument("task", default="")
-@click.option("-n", "count", metavar="N", type=click.IntRange(min=1), default=20)
+@click.option(
+    "-n",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=20,
+    help="At most this many.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 @click.pass_obj
 def command(here: Here, task: str, count: int, as_json: bool) -> None:  # noqa: FBT001

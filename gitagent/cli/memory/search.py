@@ -27,7 +27,14 @@ _PATIENCE_S = 60.0  # a person can wait for the first index, and see it under wa
 @click.option(
     "--path", "paths", metavar="GLOB", multiple=True, help="What is about it first."
 )
-@click.option("-n", "most", metavar="N", type=click.IntRange(1, 100), default=8)
+@click.option(
+    "-n",
+    "most",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    default=8,
+    help="At most this many.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 @click.pass_obj
 def command(
